@@ -31,7 +31,7 @@ type initFlags struct {
 var initQuestions = [][2]string{
 	{"name", "name of this fleet, which marks what it creates"},
 	{"catalog", "the packages: a Git repository, `URL[//dir][@branch]`, or its folder"},
-	{"layout", "where packages go: folders (one repository, one folder a cluster), repositories (one a cluster), or existing (folders with packages to adopt)"},
+	{"layout", "where packages go: folders (one repository, one folder a cluster), repositories (one a cluster), or existing (with packages to adopt)"},
 	{"to", "that repository, or those repositories: `URL[//dir][@branch]`, or folders"},
 	{"package", "first package to roll out"},
 	{"version", "its version: a number, a tag, a branch, a commit, latest, or a range"},
@@ -84,6 +84,7 @@ type initiation struct {
 	packages *fleet.Checkout
 	offered  []string
 	clusters *fleet.Checkout // nil where each has a repository
+	folders  []string        // in clusters
 }
 
 func initFleet(ctx context.Context, a *app, dir string, f initFlags) error {
@@ -195,27 +196,30 @@ func (n *initiation) layout(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.start.Layout == fleet.LayoutRepositories {
-		return n.answer(ctx, "to", strings.Join(n.flags.to, ","), "Those repositories, separated by commas:", "", "", func(text string) (err error) {
-			n.start.Clusters, err = fleet.ReadClusters(ctx, n.store, words(text), n.flags.labels)
+	question := map[string]string{
+		fleet.LayoutFolders: "That repository:", fleet.LayoutRepositories: "Those repositories, separated by commas:",
+		fleet.LayoutExisting: "That repository, or those, separated by commas:",
+	}[n.start.Layout]
+	several := false
+	err = n.answer(ctx, "to", strings.Join(n.flags.to, ","), question, "", "", func(text string) (err error) {
+		addresses := words(text)
+		if several = n.start.Layout == fleet.LayoutRepositories || n.start.Layout == fleet.LayoutExisting && len(addresses) > 1; several {
+			n.start.Clusters, err = fleet.ReadClusters(ctx, n.store, addresses, n.flags.labels)
 			return err
-		})
-	}
-	return n.folders(ctx)
-}
-
-// folders asks for a repository with a folder for each cluster, and for the clusters where
-// it has no folder.
-func (n *initiation) folders(ctx context.Context) error {
-	var names []string
-	exist := n.start.Layout == fleet.LayoutExisting
-	err := n.answer(ctx, "to", strings.Join(n.flags.to, ","), "That repository:", "", "", func(address string) (err error) {
-		n.clusters, names, err = fleet.ReadFolders(ctx, n.store, address, exist)
+		}
+		n.clusters, n.folders, err = fleet.ReadFolders(ctx, n.store, text, n.start.Layout == fleet.LayoutExisting)
 		return err
 	})
-	if err != nil {
+	if err != nil || several {
 		return err
 	}
+	return n.cluster(ctx)
+}
+
+// cluster takes the folders of clusters that there are, and asks for names where there are
+// none.
+func (n *initiation) cluster(ctx context.Context) error {
+	names, exist := n.folders, n.start.Layout == fleet.LayoutExisting
 	below := cmp.Or(n.clusters.Repository.Spec.Git.Directory, ".") + "/"
 	switch {
 	case len(n.flags.clusters) > 0 && exist:
@@ -258,10 +262,10 @@ func (n *initiation) version(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.start.Layout == fleet.LayoutFolders {
-		there, err := n.clusters.Holding(ctx, n.start.Clusters, n.start.Package)
+	if n.start.Layout != fleet.LayoutExisting {
+		there, err := fleet.Holding(ctx, n.store, n.start.Clusters, n.start.Package)
 		if err == nil && len(there) > 0 {
-			err = fmt.Errorf("%s already have a folder %s: give --layout existing to adopt what is there", folded(review.Ranges(there)), n.start.Package)
+			err = fmt.Errorf("the folder %s exists already in %s: give --layout existing to adopt it", n.start.Package, folded(review.Ranges(there)))
 		}
 		if err != nil {
 			return err

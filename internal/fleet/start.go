@@ -34,7 +34,7 @@ var Layouts = []string{LayoutFolders, LayoutRepositories, LayoutExisting}
 const (
 	LayoutFolders      = "folders"      // one repository, one folder for each cluster
 	LayoutRepositories = "repositories" // one repository for each cluster
-	LayoutExisting     = "existing"     // as LayoutFolders, where folders hold the package already
+	LayoutExisting     = "existing"     // as one of these, where folders hold the package already
 )
 
 // UsualName is the name of a fleet that nobody named otherwise.
@@ -312,14 +312,18 @@ func (c *Checkout) Folders(folders []string, labels map[string]string) ([]*v1alp
 	return out, checkClusters(out)
 }
 
-// Holding names the clusters whose folder holds a package of that name.
-func (c *Checkout) Holding(ctx context.Context, clusters []*v1alpha1.Repository, pkg string) (out []string, err error) {
-	if c.commit.IsZero() {
-		return nil, nil
-	}
+// Holding names the clusters, read before, that have a folder of the package's name.
+func Holding(ctx context.Context, store *gitrepo.Store, clusters []*v1alpha1.Repository, pkg string) (out []string, err error) {
 	for _, r := range clusters {
-		_, ok, err := c.repo.TreeAt(ctx, c.commit, path.Join(r.Spec.Git.Directory, pkg))
+		repo, err := store.Open(ctx, r.Spec.Git.Repo)
 		if err != nil {
+			return nil, err
+		}
+		branch, ok := repo.Refs().Branch(r.Spec.Git.Branch)
+		if !ok {
+			continue
+		}
+		if _, ok, err = repo.TreeAt(ctx, branch.Commit, path.Join(r.Spec.Git.Directory, pkg)); err != nil {
 			return nil, err
 		}
 		if ok {
@@ -338,7 +342,8 @@ func ReadClusters(ctx context.Context, store *gitrepo.Store, addresses []string,
 			return nil, err
 		}
 		repo := strings.TrimSuffix(filepath.ToSlash(c.Repository.Spec.Git.Repo), ".git")
-		c.Repository.Name = nameFrom(repo[strings.LastIndexAny(repo, "/:")+1:])
+		at := cmp.Or(c.Repository.Spec.Git.Directory, repo)
+		c.Repository.Name = nameFrom(at[strings.LastIndexAny(at, "/:")+1:])
 		out = append(out, c.Repository)
 	}
 	return out, checkClusters(out)
