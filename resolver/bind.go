@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -287,6 +288,7 @@ func (b *binder) options(r *Requirement, alt int) []option {
 		for i := range r.AnyOf {
 			out = append(out, b.alternative(r, i)...)
 		}
+		slices.SortStableFunc(out, func(a, c option) int { return cmp.Compare(b.brings(&a), b.brings(&c)) })
 		return out
 	case r.GVK != nil:
 		return b.apis(r, alt)
@@ -294,6 +296,14 @@ func (b *binder) options(r *Requirement, alt int) []option {
 		return b.platform(r, alt)
 	}
 	return b.packages(r, alt)
+}
+
+// brings is 0 for a way to meet a requirement by what is there or locked, 1 for one that brings something new.
+func (b *binder) brings(o *option) int {
+	if o.skip || o.slot >= 0 && b.u.slots[o.slot].kind != slotInst && len(lockedIn(b.u.in.Lock, b.u.slots[o.slot].pkg, b.u.slots[o.slot].namespace)) == 0 {
+		return 1
+	}
+	return 0
 }
 
 // alternative is one alternative of a requirement; what it does not say is the requirement's.

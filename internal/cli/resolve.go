@@ -517,11 +517,14 @@ func newExplain(a *app) *cobra.Command {
 				}
 			}
 			for _, i := range all {
-				named := slices.ContainsFunc(targets, func(t *depend.Target) bool { return slices.Contains(t.Installations, i) })
-				if len(args) > 0 && !slices.Contains(args, i.Name) || !named {
+				of := slices.IndexFunc(targets, func(t *depend.Target) bool { return slices.Contains(t.Installations, i) })
+				if len(args) > 0 && !slices.Contains(args, i.Name) || of < 0 {
 					continue
 				}
 				alone := r.wanted.Alone(i)
+				if in := slices.IndexFunc(r.targets, func(t catalog.Target) bool { return t.Name == targets[of].Name() }); in >= 0 && r.targets[in].Input.Platform != nil {
+					alone.Platform = r.targets[in].Input.Platform // what its Repository says
+				}
 				answers, err := alone.Resolve(c.Context(), 1, alone.Targets()...)
 				if err != nil {
 					return err

@@ -145,6 +145,13 @@ func TestExplainVariants(t *testing.T) {
 	if out := w.mustRun(0, "explain", "app").out; strings.Count(out, "size") != 1 {
 		t.Errorf("the same twice, or not at all:\n%s", out)
 	}
+	// A target runs on what its Repository says, for an Installation as for plan.
+	w.offer("plat", "1.0.0", "  requires: [{alias: k, platform: {name: kubernetes, version: '>=1.25'}}]\n  parameters: [{name: zone, required: true, to: {fieldPath: 'ConfigMap/plat:data.zone'}}]\n", nil)
+	w.needs("plat", "1.0.0")
+	w.write("p.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: plat}\nspec: {target: c1, package: plat}\n")
+	w.contains(w.mustRun(1, "explain", "plat").err, "no version of kubernetes is known")
+	w.write("repositories/c1.yaml", strings.Replace(repository("c1", w.url("c1"), true, ""), "metadata:\n", "metadata:\n  annotations:\n    variform.dev/platform: kubernetes=1.30.0\n", 1))
+	w.contains(w.mustRun(0, "explain", "plat").out, "c1       plat           plat   parameter   zone")
 	w.contains(w.mustRun(2, "explain", "nosuch").err, `no Installation and no variant's package is called "nosuch"`)
 }
 

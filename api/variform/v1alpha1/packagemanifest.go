@@ -136,7 +136,7 @@ type Requirement struct {
 	GVK *GroupVersionKind `json:"gvk,omitempty"`
 	// Platform is what the package runs on.
 	Platform *Platform `json:"platform,omitempty"`
-	// AnyOf are alternatives, tried in order.
+	// AnyOf are alternatives: what is installed or locked comes first, then their order.
 	AnyOf []Requirement `json:"anyOf,omitempty"`
 
 	// Share says with whom the instance is shared.
