@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,12 +24,12 @@ func TestHistoriesOnTwoMachines(t *testing.T) {
 	PlayBy(t, c, func(uint64) (Twin, func()) { return machine{scratch(t)}, func() {} })
 }
 
-// machine is the command with a cache of its own.
-type machine struct{ cache string }
+// machine is the command with a cache and a state folder of its own.
+type machine struct{ folder string }
 
 // Apply implements Twin.
 func (m machine) Apply(ctx context.Context, run Run) (bool, error) {
-	args := []string{"apply", "-f", run.Fleet, "--cache-dir", m.cache}
+	args := []string{"apply", "-f", run.Fleet, "--cache-dir", filepath.Join(m.folder, "cache")}
 	if len(run.Asked) > 0 { // what is settled asks no forge unless a report is asked for
 		args = append(args, "-o", "json")
 	}
@@ -38,7 +39,7 @@ func (m machine) Apply(ctx context.Context, run Run) (bool, error) {
 	if run.MaxDelete >= 0 {
 		args = append(args, fmt.Sprintf("--max-delete=%d", run.MaxDelete))
 	}
-	return cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, State: m.cache + "-state"}) == 0, nil
+	return cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, State: filepath.Join(m.folder, "state")}) == 0, nil
 }
 
 // Differs implements Twin: its status is the command's.
