@@ -60,7 +60,12 @@ func (d *Documents) Targets() []*Target {
 		switch l := locks[t.Name()]; len(l) {
 		case 0:
 		case 1:
-			t.Lock = &l[0].Spec
+			if t.Lock = &l[0].Spec; d.Repository(t) == nil { // nothing else tells what is there
+				t.Placed, t.Published = t.Lock, map[string]bool{}
+				for n := range t.Lock.Packages {
+					t.Published[lockedRef(&t.Lock.Packages[n])] = true
+				}
+			}
 		default:
 			t.unclear = fmt.Errorf("target %q has %d PackageLocks (%s, %s): keep one", t.Name(), len(l), l[0].Name, l[1].Name)
 		}

@@ -74,6 +74,7 @@ func TestAnswersOfDocuments(t *testing.T) {
 	}
 	entries := []resolver.Package{
 		{Package: "app", Version: "1.0.0", Requires: []resolver.Requirement{{Alias: "d", Package: "db"}}},
+		{Package: "old", Version: "1.0.0", Requires: []resolver.Requirement{{Alias: "d", Package: "db", Version: "^1"}}},
 		{Package: "db", Version: "1.0.0"},
 		{Package: "db", Version: "2.0.0", Digest: "sha256:two"},
 		{Package: "db", Version: "3.0.0"},
@@ -89,6 +90,7 @@ func TestAnswersOfDocuments(t *testing.T) {
 		"one that is about all":   {[]*v1alpha1.Installation{asked("/app", "c1", "app"), asked("/db", "", "db")}, nil, "app 1.0.0 db 3.0.0", ""},
 		"what is installed":       {[]*v1alpha1.Installation{asked("/app", "c1", "app"), installed}, nil, "app 1.0.0 db 2.0.0", ""},
 		"what is locked":          {[]*v1alpha1.Installation{asked("/app", "c1", "app")}, []*v1alpha1.PackageLock{locked("l", "c1", "1.0.0"), locked("m", "c2", "2.0.0")}, "app 1.0.0 db 1.0.0", ""},
+		"what is locked is newer": {[]*v1alpha1.Installation{asked("/old", "c1", "old")}, []*v1alpha1.PackageLock{locked("l", "c1", "2.0.0")}, "", "db 2.0.0 is in place as db; a downgrade is not allowed"},
 		"two locks":               {[]*v1alpha1.Installation{asked("/app", "c1", "app")}, []*v1alpha1.PackageLock{locked("l", "c1", "1.0.0"), locked("m", "c1", "2.0.0")}, "", "2 PackageLocks (l, m)"},
 		"two namespaces":          {[]*v1alpha1.Installation{asked("n/app", "c1", "app"), asked("m/db", "c1", "db")}, nil, "", "namespaces m and n"},
 	}
