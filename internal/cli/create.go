@@ -95,6 +95,7 @@ Sets select the clusters' Repositories by their labels.`,
 	c.Flags().StringVar(&git, "git", "", "a Git repository: `URL[//dir][@branch]`, or its path")
 	c.Flags().StringVar(&oci, "oci", "", "a repository of an OCI registry, for packages to take")
 	c.Flags().StringToStringVar(&f.meta.Labels, "label", nil, "a label, `KEY=VALUE`; sets select by labels")
+	c.Flags().Lookup("label").DefValue = "" // help names no default
 	c.Flags().BoolVar(&deployment, "deployment", false, "what is Published there is deployed: unmet readiness gates block approval")
 	return c
 }
