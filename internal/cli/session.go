@@ -277,7 +277,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, er
 
 // gitStore reaches Git repositories, and keeps what it fetches below the cache folder.
 func (a *app) gitStore(cache string) *gitrepo.Store {
-	o := gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()}
+	o := gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Key: reconcile.MachineKey(a.State), Log: a.log(), Warn: a.warn, Budget: a.budget()}
 	if a.gitCredentials != "" {
 		o.Credentials = gitrepo.StoredCredentials(a.gitCredentials)
 	}

@@ -230,7 +230,7 @@ func TestFetchPlacesOfCommits(t *testing.T) {
 			}
 			server.NewRepo("fleet")
 			server.NewRepo("other")
-			o := Options{CacheDir: t.TempDir(), Transport: count(server, refuse)}
+			o := Options{CacheDir: t.TempDir(), Key: []byte("a key"), Transport: count(server, refuse)}
 			var places []Place
 			store := NewStore(o)
 			for _, url := range []string{"http://git.test/fleet.git", "http://git.test/other.git"} {

@@ -178,7 +178,7 @@ func TestWayThroughDamage(t *testing.T) {
 	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a"), "a/long.txt": strings.Repeat("some text that is long enough to be packed\n", 200), "a/b/c.yaml": "x: y\n"})
 	cache := t.TempDir()
 	read := func() (string, error) {
-		_ = os.Remove(filepath.Join(cache, "git", "places"))
+		_ = os.Remove(filepath.Join(cache, "git", "trees"))
 		store := NewStore(Options{CacheDir: cache})
 		r, err := store.Open(t.Context(), s.urls["http"])
 		if err != nil {

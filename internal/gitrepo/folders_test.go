@@ -488,7 +488,7 @@ func TestWaysAreKept(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_ = os.Remove(filepath.Join(cache, "git", "places"))
+			_ = os.Remove(filepath.Join(cache, "git", "trees"))
 		}
 		r := openWith(t, y.urls["http"], Options{CacheDir: cache})
 		y.srv.ResetCounts()

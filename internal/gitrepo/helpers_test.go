@@ -25,6 +25,9 @@ func open(t testing.TB, url string) *Repo {
 
 func openWith(t testing.TB, url string, o Options) *Repo {
 	t.Helper()
+	if o.Key == nil {
+		o.Key = []byte("a key")
+	}
 	r, err := NewStore(o).Open(context.Background(), url)
 	if err != nil {
 		t.Fatalf("opening %s: %v", url, err)

@@ -1,9 +1,9 @@
 package gitrepo
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/binary"
-	"hash/crc32"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,10 +13,11 @@ import (
 // placeCache remembers which tree stands at a path of a commit. Neither ever
 // changes, and to find it out takes the commit's root tree, as long as its
 // repository has packages: over all packages that would grow with the square of
-// their number. Records of fixed size are kept in a file where path is set;
-// each has a checksum, and what is lost is found out again.
+// their number. Records of fixed size are kept in a file where path is set; each has a
+// code under key, for others may write the cache, and what is lost is found out again.
 type placeCache struct {
 	path string
+	key  []byte
 	load sync.Once
 	mu   sync.RWMutex
 	at   map[placeKey]Hash
@@ -28,9 +29,10 @@ type placeCache struct {
 type placeKey [28]byte
 
 const (
-	placeRecord     = 28 + 20 + 4       // key, tree, checksum
-	maxPlaceRecords = 1 << 18           // of the file; 25 MB of memory
-	placesAtOnce    = 100 * placeRecord // in bytes, of a write
+	placeCode       = 8
+	placeRecord     = 28 + 20 + placeCode // key, tree, code
+	maxPlaceRecords = 1 << 18             // of the file; 25 MB of memory
+	placesAtOnce    = 100 * placeRecord   // in bytes, of a write
 )
 
 func placeOf(commit Hash, dir string) (k placeKey) {
@@ -64,10 +66,17 @@ func (c *placeCache) put(commit Hash, dir string, tree Hash) {
 	}
 	from := len(c.tail)
 	c.tail = append(append(c.tail, k[:]...), tree[:]...)
-	c.tail = binary.BigEndian.AppendUint32(c.tail, crc32.ChecksumIEEE(c.tail[from:]))
+	c.tail = append(c.tail, c.code(hmac.New(sha256.New, c.key), c.tail[from:])...)
 	if len(c.tail) >= placesAtOnce {
 		c.write()
 	}
+}
+
+// code is the code of a record, by a hash that it begins anew.
+func (c *placeCache) code(mac hash.Hash, body []byte) []byte {
+	mac.Reset()
+	mac.Write(body)
+	return mac.Sum(nil)[:placeCode]
 }
 
 // flush writes what was put to the file.
@@ -111,9 +120,10 @@ func (c *placeCache) read() {
 	if large {
 		data = data[len(data)-maxPlaceRecords/2*placeRecord:]
 	}
+	mac := hmac.New(sha256.New, c.key)
 	for rest := data; whole && len(rest) > 0; rest = rest[placeRecord:] {
-		body := rest[:placeRecord-4]
-		if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(rest[placeRecord-4:]) {
+		body := rest[:placeRecord-placeCode]
+		if !hmac.Equal(c.code(mac, body), rest[len(body):placeRecord]) {
 			whole = false
 			break
 		}

@@ -16,7 +16,7 @@ import (
 func TestPlacesAreWrittenTogether(t *testing.T) {
 	const n = 1000
 	file := filepath.Join(t.TempDir(), "git", "places")
-	c := &placeCache{path: file}
+	c := &placeCache{path: file, key: []byte("a key")}
 	size := func() int64 {
 		st, err := os.Stat(file)
 		if err != nil {
@@ -38,7 +38,7 @@ func TestPlacesAreWrittenTogether(t *testing.T) {
 		last := strconv.FormatInt(size(), 10)
 		c.put(Hash{1}, last, Hash{3})
 		write()
-		again := &placeCache{path: file}
+		again := &placeCache{path: file, key: []byte("a key")}
 		for _, dir := range []string{"0", "999", last} {
 			if _, known := again.get(Hash{1}, dir); !known {
 				t.Errorf("the place %s is not in the file", dir)
@@ -51,14 +51,14 @@ func TestPlacesAreWrittenTogether(t *testing.T) {
 // A file that has grown large keeps its newer half, and one that is damaged nothing.
 func TestPlacesAreBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "places")
-	c := &placeCache{path: file}
+	c := &placeCache{path: file, key: []byte("a key")}
 	const n = maxPlaceRecords + 2
 	for i := range n {
 		c.put(Hash{1}, strconv.Itoa(i), Hash{2})
 	}
 	c.close()
 	left := func() (at []int) {
-		again := &placeCache{path: file}
+		again := &placeCache{path: file, key: []byte("a key")}
 		defer again.close()
 		for _, i := range []int{0, n/2 - 1, n/2 + 1, n - 1} {
 			if _, known := again.get(Hash{1}, strconv.Itoa(i)); known {
@@ -91,7 +91,7 @@ func TestPlacesAreBounded(t *testing.T) {
 func TestPlacesOfAPushAreKept(t *testing.T) {
 	repo := gittest.NewRepo(t)
 	repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
-	o := Options{CacheDir: t.TempDir()}
+	o := Options{CacheDir: t.TempDir(), Key: []byte("a key")}
 	known := func(at *Commit, path string) bool {
 		_, known := openWith(t, repo.Dir, o).KnownTreeAt(at.Hash, path)
 		return known
@@ -107,6 +107,9 @@ func TestPlacesOfAPushAreKept(t *testing.T) {
 	at := draft(t, b, "app", "w", base, files("app", 2))
 	if push(t, b); !known(at, "app") {
 		t.Error("what was pushed is not kept")
+	}
+	if o.Key = []byte("another"); known(at, "app") {
+		t.Error("what another machine wrote is believed")
 	}
 }
 

@@ -30,6 +30,9 @@ type Options struct {
 	// CacheDir keeps commits and fetched objects of remote repositories between
 	// runs. "" keeps them in memory. It may be deleted at any time between runs.
 	CacheDir string
+	// Key is this machine's, which tells what it wrote below CacheDir from what others did
+	// where no content is named by its hash. Without one that is found out again by each run.
+	Key []byte
 	// Credentials answers a server that asks for a login. nil runs git's
 	// credential helpers without a terminal.
 	Credentials CredentialFunc
@@ -134,8 +137,8 @@ func NewStore(o Options) *Store {
 		// Apart: what is dropped of the cache holds on to it, and must not to the Store.
 		parsed: &krm.Cache{},
 	}
-	if o.CacheDir != "" {
-		s.places.path = filepath.Join(o.CacheDir, "git", "places")
+	if o.CacheDir != "" && len(o.Key) > 0 {
+		s.places.path, s.places.key = filepath.Join(o.CacheDir, "git", "trees"), o.Key
 	}
 	return s
 }

@@ -20,20 +20,20 @@ type FileMemo struct {
 // OpenMemo reads the memo file of a program; one that is missing or cannot be read
 // is empty. What changes nothing for one program may change something for another,
 // so that each has a file of its own beside path.
-func OpenMemo(path, program string) (*FileMemo, error) {
+func OpenMemo(path, program string) *FileMemo {
 	sum := sha256.Sum256([]byte(program))
 	path += "-" + hex.EncodeToString(sum[:6])
 	m := &FileMemo{path: path, keys: map[string]bool{}}
 	f, err := os.Open(path)
 	if err != nil {
-		return m, nil // only a cache: what it knew is found out again
+		return m // what it knew is found out again
 	}
 	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		m.keys[lines.Text()] = true
 	}
-	return m, nil // what cannot be read is found out again
+	return m // what cannot be read is found out again
 }
 
 // Has reports whether a key was put.

@@ -176,11 +176,7 @@ func TestFileMemo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "memo")
 	open := func(program string) *FileMemo {
 		t.Helper()
-		m, err := OpenMemo(path, program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
+		return OpenMemo(path, program)
 	}
 	m := open("v1")
 	if m.Has("a") {

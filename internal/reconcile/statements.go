@@ -80,10 +80,7 @@ func (k statements) code(words []string) (code statement) {
 
 func readStatements(dir string) statements {
 	k := statements{codes: map[statement]bool{}}
-	if os.MkdirAll(dir, 0o700) == nil {
-		k.key = machineKey(filepath.Join(dir, "key"))
-	}
-	if k.key == nil { // for this run alone
+	if k.key = MachineKey(dir); k.key == nil { // for this run alone
 		k.key = make([]byte, sha256.Size)
 		_, _ = rand.Read(k.key)
 		return k
@@ -103,10 +100,15 @@ func readStatements(dir string) statements {
 	return k
 }
 
-// machineKey reads the machine's key, or makes it; nil where neither can be.
-func machineKey(path string) []byte {
-	if key, err := os.ReadFile(path); err == nil {
+// MachineKey reads the key in a machine's state folder, or makes it; nil where neither can be,
+// as for "".
+func MachineKey(dir string) []byte {
+	path := filepath.Join(dir, "key")
+	if key, err := os.ReadFile(path); err == nil && dir != "" {
 		return whole(key)
+	}
+	if dir == "" || os.MkdirAll(dir, 0o700) != nil {
+		return nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "key-*")
 	if err != nil {

@@ -79,11 +79,8 @@ func Open(read *source.Fleet, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(o.Cache, "unchanged"), version.Program()); err != nil {
-		return nil, err
-	}
-	if o.State != "" {
-		cfg.Statements = reconcile.OpenStatements(o.State)
+	if o.State != "" { // not in the cache, which others may write
+		cfg.Memo, cfg.Statements = reconcile.OpenMemo(filepath.Join(o.State, "unchanged"), version.Program()), reconcile.OpenStatements(o.State)
 	}
 	cfg.Known = reconcile.OpenKnown(filepath.Join(o.Cache, "fleets"), cfg.Manager, read.Location)
 	cfg.OCI = observe.OCI(o.OCI, read.Catalogs...)

@@ -38,7 +38,7 @@ func TestOpen(t *testing.T) {
 			}
 			registries := ocirepo.NewStore(ocirepo.Options{})
 			s, err := session.Open(read, session.Options{
-				Config: reconcile.Config{Prune: tc.prune, AllowKinds: []string{"Secret"}}, Cache: t.TempDir(), Git: gitrepo.NewStore(gitrepo.Options{}), OCI: registries, Dependencies: true, Upgrade: []string{"*"},
+				Config: reconcile.Config{Prune: tc.prune, AllowKinds: []string{"Secret"}}, Cache: t.TempDir(), State: t.TempDir(), Git: gitrepo.NewStore(gitrepo.Options{}), OCI: registries, Dependencies: true, Upgrade: []string{"*"},
 			})
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) || errors.Is(err, session.ErrNothing) != (name == "nothing") {

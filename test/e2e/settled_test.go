@@ -95,11 +95,11 @@ func TestSettled(t *testing.T) {
 		},
 		"another option": func(*world) []string { return []string{"--max-delete", "5"} },
 		"the cache knows more": func(w *world) []string {
-			f, err := os.OpenFile(filepath.Join(w.dir, "cache", "git", "git", "places"), os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+			f, err := os.OpenFile(filepath.Join(w.dir, "cache", "git", "git", "trees"), os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			_, err = f.Write(make([]byte, 52))
+			_, err = f.Write(make([]byte, 56))
 			if err != nil || f.Close() != nil {
 				w.t.Fatal(err)
 			}

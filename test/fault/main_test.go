@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,9 @@ func startOf(t testing.TB, bin, person string, args ...string) *child {
 	t.Helper()
 	c := &child{cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	c.cmd.Env = personEnv(person)
+	if at := slices.Index(args, "--cache-dir"); at >= 0 { // each is a machine of its own
+		c.cmd.Env = append(c.cmd.Env, "XDG_STATE_HOME="+args[at+1]+"-state")
+	}
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
