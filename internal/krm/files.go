@@ -61,17 +61,6 @@ func (p *Package) reorder(c *Package) []*Resource {
 	return out
 }
 
-// Settle makes cheap clones: they share the trees of resources that were edited, too,
-// and the texts that those are written as. Nodes that Edit gave before are no longer to
-// be changed.
-func (p *Package) Settle() {
-	for _, f := range p.files {
-		for _, r := range f.docs {
-			r.settle()
-		}
-	}
-}
-
 func copyRNode(n *yaml.RNode) *yaml.RNode { return yaml.NewRNode(yamltree.Copy(n.Document())) }
 
 // Paths lists the files, sorted; those that lost their last document are left out.

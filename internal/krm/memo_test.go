@@ -6,9 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
-
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -102,58 +99,6 @@ func TestMemoConcurrently(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-}
-
-// TestSettle holds that clones of a settled package share what was edited, that an edit
-// of one leaves the others, and that what has no text of its own is copied as before.
-func TestSettle(t *testing.T) {
-	p, err := Parse([]File{{Path: "a.yaml", Data: []byte("apiVersion: v1\nkind: A\nmetadata:\n  name: a # kept\n---\napiVersion: v1\nkind: A\nmetadata:\n  name: b\n")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	edited, other := p.Resources()[0], p.Resources()[1]
-	if err := edited.SetLabel("l", "x"); err != nil {
-		t.Fatal(err)
-	}
-	added := p.Add("new.yaml", yaml.MustParse("apiVersion: v1\nkind: A\nmetadata: {name: new}\n"))
-	before := texts(t, p)
-	p.Settle()
-	if !edited.Settled() || edited.put == nil || other.put != nil || added.put != nil {
-		t.Errorf("settled %t, %v, %v, %v", edited.Settled(), edited.put, other.put, added.put)
-	}
-	c := p.Clone()
-	if d := cmp.Diff(before, texts(t, c)); d != "" {
-		t.Errorf("other text:\n%s", d)
-	}
-	twin := c.Resources()[0]
-	if twin.Node().YNode() != edited.Node().YNode() {
-		t.Error("the clone has a tree of its own")
-	}
-	for _, r := range c.Resources() {
-		if err := r.SetLabel("mine", "yes"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if d := cmp.Diff(before, texts(t, p)); d != "" {
-		t.Errorf("an edit of a clone changed the package:\n%s", d)
-	}
-	if got := twin.String(); !strings.Contains(got, "mine: ") || !strings.Contains(got, "l: x") {
-		t.Errorf("the clone is\n%s", got)
-	}
-}
-
-// texts are a package's files by path.
-func texts(t *testing.T, p *Package) map[string]string {
-	t.Helper()
-	files, err := p.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, f := range files {
-		out[f.Path] = string(f.Data)
-	}
-	return out
 }
 
 // TestPut holds that clones share a tree that was put, and its text, and that an

@@ -287,13 +287,6 @@ func (r *Resource) PutText(text []byte, tree *yaml.Node) (changed, ok bool) {
 	return true, true
 }
 
-// settle makes of the tree that Edit gave one that nothing changes any more.
-func (r *Resource) settle() {
-	if r.node != nil && r.doc != nil {
-		r.Put(r.node.Document())
-	}
-}
-
 // Settled reports whether nothing changes what Node returns: it was parsed, or Put.
 func (r *Resource) Settled() bool { return r.node == nil && r.given == nil }
 

@@ -376,10 +376,6 @@ func TestReadAfterEdits(t *testing.T) {
 		if o, _ := OwnerOf(read(clone)); o.Variant != owner {
 			t.Errorf("after an edit the owner is %q instead of %q", o.Variant, owner)
 		}
-		clone.Settle()
-		if o, _ := OwnerOf(read(clone)); o.Variant != owner {
-			t.Errorf("after an edit that is settled the owner is %q instead of %q", o.Variant, owner)
-		}
 	}
 	if _, owned := OwnerOf(read(p)); owned {
 		t.Error("the package that was cloned has the clone's owner")

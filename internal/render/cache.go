@@ -3,22 +3,12 @@ package render
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
-	"io"
-	"runtime"
 	"sync"
-
-	"github.com/variform/variform/internal/krm"
 )
 
-// The caches are bounded by the bytes of their inputs and outputs: results
+// processCacheBytes bounds the inputs and outputs of programs that are kept: results
 // beyond are computed again.
-const (
-	// packageCacheBytes are few: a rendered package is kept with its trees, which take
-	// some ten times as much, and is asked for again while its variant is made.
-	packageCacheBytes = 2 << 20
-	processCacheBytes = 64 << 20
-)
+const processCacheBytes = 64 << 20
 
 type digest [sha256.Size]byte
 
@@ -27,7 +17,6 @@ type digest [sha256.Size]byte
 type onceCache[V any] struct {
 	mu      sync.Mutex
 	limit   int
-	least   int         // how many are kept whatever they take; 0 is one
 	weigh   func(V) int // the bytes of a value, beside those of its input; nil for none
 	size    int
 	order   []digest
@@ -90,7 +79,7 @@ func (c *onceCache[V]) grow(key digest, e *onceEntry[V], n int) {
 }
 
 func (c *onceCache[V]) evict() {
-	for c.size > c.limit && len(c.order) > max(c.least, 1) {
+	for c.size > c.limit && len(c.order) > 1 {
 		if e := c.entries[c.order[0]]; e != nil {
 			c.size -= e.size
 			delete(c.entries, c.order[0])
@@ -120,65 +109,15 @@ func newProcessCache() *onceCache[processOutput] {
 	return &onceCache[processOutput]{limit: processCacheBytes, weigh: processOutput.bytes}
 }
 
-// packageCache keeps whole renderings by the bytes of their input.
-type packageCache struct{ once onceCache[*Result] }
-
-func newPackageCache() *packageCache {
-	return &packageCache{once: onceCache[*Result]{limit: packageCacheBytes, least: 2 * runtime.GOMAXPROCS(0)}}
-}
-
-func (c *packageCache) do(p *krm.Package, render func() (*Result, error)) (*Result, error) {
-	files, err := p.Files()
-	if err != nil {
-		return &Result{}, err
-	}
-	key, size := filesDigest(files)
-	var failed *Result
-	kept, hit, err := c.once.get(key, size, func() (*Result, error) {
-		res, err := render()
-		if err != nil {
-			failed = res
-		} else {
-			res.Package.Settle()
-		}
-		return res, err
-	})
-	if err != nil {
-		return failed, err
-	}
-	res := *kept
-	res.Package = kept.Package.Clone()
-	res.Cached = hit
-	return &res, nil
-}
-
-func filesDigest(files []krm.File) (digest, int) {
-	h, size := sha256.New(), 0
-	for _, f := range files {
-		writePart(h, []byte(f.Path))
-		writePart(h, []byte{byte(f.Mode)})
-		writePart(h, f.Data)
-		size += len(f.Data) + len(f.Path)
-	}
-	return sum(h), size
-}
-
-func partsDigest(parts ...[]byte) digest {
+// partsDigest is of parts, and differs from that of the same bytes cut elsewhere.
+func partsDigest(parts ...[]byte) (d digest) {
 	h := sha256.New()
-	for _, p := range parts {
-		writePart(h, p)
-	}
-	return sum(h)
-}
-
-func writePart(w io.Writer, b []byte) {
 	var n [8]byte
-	binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
-	_, _ = w.Write(n[:]) // hashes do not fail
-	_, _ = w.Write(b)
-}
-
-func sum(h hash.Hash) (d digest) {
+	for _, p := range parts {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
+		_, _ = h.Write(n[:]) // hashes do not fail
+		_, _ = h.Write(p)
+	}
 	copy(d[:], h.Sum(nil))
 	return d
 }

@@ -165,8 +165,6 @@ type Result struct {
 	Packages int
 	// Notes say where kpt would render the package otherwise, or not at all.
 	Notes []string
-	// Cached is true where the result was taken from an earlier, equal call.
-	Cached bool
 }
 
 // Outcome is how a function ended.

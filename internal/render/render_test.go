@@ -6,17 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 
-	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -658,77 +655,6 @@ func TestRunArguments(t *testing.T) {
 	l.network = true
 	if got := strings.Join(engine{name: "podman"}.runArgs("n", reference{repository: "a/b"}, l), " "); !strings.Contains(got, "--network host") {
 		t.Errorf("no network in %s", got)
-	}
-}
-
-func TestCache(t *testing.T) {
-	runs := 0
-	var mu sync.Mutex
-	opts := testOptions()
-	opts.Builtins = map[string]function.Processor{"slow": func(context.Context, *function.Call) error {
-		mu.Lock()
-		defer mu.Unlock()
-		runs++
-		return nil
-	}}
-	r := New(opts)
-	p := pkg(t, map[string]string{"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+own("slow")+"\n"), "a.yaml": configMap("a")})
-	var wg sync.WaitGroup
-	for range 8 {
-		q := p.Clone()
-		wg.Go(func() {
-			res, err := r.Render(context.Background(), q)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for _, x := range res.Package.Resources() {
-				_ = x.SetAnnotation("mine", "yes") // each caller's own package
-			}
-		})
-	}
-	wg.Wait()
-	if runs != 1 {
-		t.Errorf("an equal package was rendered %d times", runs)
-	}
-	res, err := r.Render(context.Background(), p)
-	if err != nil || !res.Cached {
-		t.Errorf("not cached: %v", err)
-	}
-	if _, ok := res.Package.Kptfile("").Annotation("mine"); ok {
-		t.Error("callers share a package")
-	}
-	q := p.Clone()
-	_ = q.Kptfile("").SetAnnotation("other", "input")
-	if _, err := r.Render(context.Background(), q); err != nil || runs != 2 {
-		t.Errorf("another package: %v, %d runs", err, runs)
-	}
-}
-
-// What is kept of rendered packages is some of the last, not all of a fleet.
-func TestCacheKeepsFew(t *testing.T) {
-	r := New(testOptions())
-	text := strings.Repeat("# some text\n", 4000)
-	for i := range 200 {
-		p := pkg(t, map[string]string{"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+own("note")+"\n"), "a.yaml": configMap(fmt.Sprint("a", i)) + text})
-		for again := range 2 { // its variant asks again
-			res, err := r.Render(context.Background(), p)
-			if err != nil || res.Cached != (again > 0) || res.Package.Resources()[1].Name() != fmt.Sprint("a", i) {
-				t.Fatalf("%+v, %v", res, err)
-			}
-		}
-		if c := &r.cache.once; c.size > 3<<20 && len(c.order) > 2*runtime.GOMAXPROCS(0) || len(c.entries) != len(c.order) {
-			t.Fatalf("%d kept, of %d bytes", len(c.entries), c.size)
-		}
-	}
-	large := onceCache[int]{limit: 1, least: 3}
-	for i := range 9 {
-		if _, _, err := large.get(digest{byte(i)}, 10, func() (int, error) { return i, nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(large.entries) != 3 {
-		t.Errorf("%d of what is large are kept, want 3", len(large.entries))
 	}
 }
 

@@ -18,12 +18,11 @@ import (
 	"github.com/variform/variform/internal/provenance"
 )
 
-// Renderer renders packages. It is safe for concurrent use, and keeps what it
-// rendered for as long as it lives: an equal package is not rendered twice.
+// Renderer renders packages. It is safe for concurrent use, and keeps what
+// programs answered for as long as it lives: they are not asked the same twice.
 type Renderer struct {
 	opts     Options
 	runtimes []Runtime
-	cache    *packageCache
 	progress sync.Mutex
 	outside  atomic.Bool
 }
@@ -42,7 +41,7 @@ func New(opts Options) *Renderer {
 	if opts.PIDs <= 0 {
 		opts.PIDs = defaultPIDs
 	}
-	r := &Renderer{opts: opts, runtimes: opts.Runtimes, cache: newPackageCache()}
+	r := &Renderer{opts: opts, runtimes: opts.Runtimes}
 	if r.runtimes == nil {
 		env := newEnviron(opts.Environ)
 		r.runtimes = []Runtime{ // asked in this order
@@ -96,11 +95,10 @@ func (r *Renderer) Render(ctx context.Context, p *krm.Package) (*Result, error) 
 			return &Result{Package: p, Packages: packages, Notes: root.allNotes()}, nil
 		}
 	}
-	return r.cache.do(p, func() (*Result, error) { return r.render(ctx, p, nil) })
+	return r.render(ctx, p, nil)
 }
 
-// Watch is Render that shows each mutator's work. It renders whatever was rendered
-// before, and built-in functions can be run again.
+// Watch is Render that shows each mutator's work. Built-in functions can be run again.
 func (r *Renderer) Watch(ctx context.Context, p *krm.Package, show func(provenance.Call)) (*Result, error) {
 	return r.render(ctx, p, show)
 }
