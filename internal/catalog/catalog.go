@@ -187,7 +187,7 @@ type tagged struct {
 }
 
 // flatTag is a tag that names a package and a version in one word.
-var flatTag = regexp.MustCompile(`^(.+?)[-_@]v?\d+(\.\d+)*([-+].*)?$`)
+var flatTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?)[-_@]v?\d+(\.\d+)*([-+].*)?$`) })
 
 // versionsIn lists the tags that are versions: <package>/vN as N.0.0, and
 // <package>/v<semver> or <package>/<semver>. Others of a package, such as floating ones, are passed over.
@@ -199,7 +199,7 @@ func versionsIn(repo *gitrepo.Repo, dir string, only []string) (out []tagged, pa
 	}
 	for _, ref := range repo.Refs().All() {
 		tag, ok := strings.CutPrefix(ref.Name, "refs/tags/")
-		if m := flatTag.FindStringSubmatch(tag); ok && m != nil && !strings.Contains(tag, "/") && !other(m[1]) {
+		if m := flatTag().FindStringSubmatch(tag); ok && m != nil && !strings.Contains(tag, "/") && !other(m[1]) {
 			pass(m[1], tag)
 		}
 	}
