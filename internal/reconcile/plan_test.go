@@ -176,7 +176,7 @@ func TestFileMemo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "memo")
 	open := func(program string) *FileMemo {
 		t.Helper()
-		return OpenMemo(path, program)
+		return OpenMemo(path, program, []byte("a key"))
 	}
 	m := open("v1")
 	if m.Has("a") {
@@ -190,6 +190,9 @@ func TestFileMemo(t *testing.T) {
 	}
 	if open("v2").Has("a") {
 		t.Error("another program believes what came to nothing for this one")
+	}
+	if OpenMemo(path, "v1", []byte("another key")).Has("a") {
+		t.Error("a machine believes what another noted")
 	}
 }
 

@@ -79,8 +79,11 @@ func Open(read *source.Fleet, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.State != "" { // not in the cache, which others may write
-		cfg.Memo, cfg.Statements = reconcile.OpenMemo(filepath.Join(o.State, "unchanged"), version.Program()), reconcile.OpenStatements(o.State)
+	if key := reconcile.MachineKey(o.State); key != nil {
+		cfg.Memo = reconcile.OpenMemo(filepath.Join(o.Cache, "unchanged"), version.Program(), key)
+	}
+	if o.State != "" {
+		cfg.Statements = reconcile.OpenStatements(o.State)
 	}
 	cfg.Known = reconcile.OpenKnown(filepath.Join(o.Cache, "fleets"), cfg.Manager, read.Location)
 	cfg.OCI = observe.OCI(o.OCI, read.Catalogs...)
