@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// gitConfig is what Git's configuration says of how servers are reached, as git reads it in the
-// current folder: of the machine, of the user, and of the repository that the folder is in.
+// gitConfig holds the settings of Git's configuration about how servers are reached, as git reads
+// them in the current folder: of the machine, of the user, and of the repository around it.
 type gitConfig struct {
 	instead []setting // url.<base>.insteadOf: of is the base, value what it replaces
 	http    []setting // http.<url>.extraHeader and http.<url>.proxy, in their order
@@ -21,7 +21,7 @@ type gitConfig struct {
 type setting struct{ of, name, value string }
 
 // readGitConfig asks git. Without git, or with a configuration that it cannot read, there are
-// no settings: git itself says what is wrong with it.
+// no settings: git itself reports what is wrong with it.
 func readGitConfig(ctx context.Context) (c gitConfig) {
 	out, err := exec.CommandContext(ctx, "git", "config", "--null", "--list").Output()
 	if err != nil {

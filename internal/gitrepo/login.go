@@ -136,8 +136,9 @@ func repositoryAt(u *url.URL) string {
 // loginTransport gives each request the login of the server that it goes to, and
 // no other. It is below what follows redirects.
 type loginTransport struct {
-	inner http.RoundTripper
-	warn  func(format string, args ...any)
+	inner  http.RoundTripper
+	config func() *gitConfig
+	warn   func(format string, args ...any)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -150,11 +151,12 @@ func (t *loginTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := v.repo.logins.get(o)
 	req = req.Clone(req.Context())
 	req.Header.Del("Authorization") // a redirect may name a login of its own
+	given := t.config().headers(req)
 	if sent != nil {
 		req.SetBasicAuth(sent.user, sent.password)
-		if o.Exposed() {
-			t.warn("the login for %s is sent without encryption: use https", o.Shown())
-		}
+	}
+	if (sent != nil || given) && o.Exposed() {
+		t.warn("the login for %s is sent without encryption: use https", o.Shown())
 	}
 	resp, err := t.inner.RoundTrip(req)
 	if err == nil {
@@ -211,6 +213,10 @@ func (r *Repo) find(ctx context.Context, no *refusal) (*login, error) {
 		user := ""
 		if no.sent != nil {
 			user = no.sent.user
+		}
+		if l.user, l.password = netrcLogin(no.url); l.password != "" && (user == "" || user == l.user) {
+			l.from = "that ~/.netrc has for it"
+			return l, nil
 		}
 		l.from, l.helper = "that Git's credential helper has for it", true
 		l.user, l.password, err = helperCredentials(ctx, no.url, user)

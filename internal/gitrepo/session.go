@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -200,7 +201,7 @@ func (e *scrubbedError) Error() string { return e.text }
 
 // scrub takes the logins out of text that a server or a library made.
 func (r *Repo) scrub(s string) string {
-	for _, secret := range append(r.logins.secrets(), r.loc.password) {
+	for _, secret := range slices.Concat(r.logins.secrets(), r.store.config().secrets(), []string{r.loc.password}) {
 		if len(secret) >= 4 {
 			s = strings.ReplaceAll(s, secret, "***")
 		}

@@ -5,10 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,6 +91,7 @@ func (l Limits) files() boundary.Limits {
 // concurrent use.
 type Store struct {
 	opts    Options
+	config  func() *gitConfig
 	http    transport.Transport
 	client  *http.Client // of http
 	lacks   sync.Map     // lack
@@ -120,15 +124,26 @@ func NewStore(o Options) *Store {
 		o.Log = func(string, ...any) {}
 	}
 	o.Budget = o.Budget.WithDefaults()
+	config := sync.OnceValue(func() *gitConfig {
+		var c gitConfig
+		if o.Credentials == nil {
+			c = readGitConfig(context.Background())
+		}
+		return &c
+	})
 	var own *wire.Transport
 	if o.Transport == nil {
 		own = wire.NewTransport(o.Budget, func(r *http.Request) string { return repositoryAt(r.URL) }, isPush)
+		if base, ok := own.Inner.(*http.Transport); ok {
+			base.Proxy = func(req *http.Request) (*url.URL, error) { return config().proxy(req) }
+		}
 		o.Transport = own
 	}
 	o.Warn = wire.Once(o.Warn)
-	client := &http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log, Budget: o.Budget}, o.Limits}, warn: o.Warn}}
+	client := &http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log, Budget: o.Budget}, o.Limits}, config: config, warn: o.Warn}}
 	s := &Store{
 		opts:   o,
+		config: config,
 		http:   githttp.NewClient(client),
 		client: client,
 		repos:  map[string]*openedRepo{},
@@ -169,7 +184,7 @@ func (s *Store) Close() {
 // round trip; later ones return the same Repo and read nothing. Errors are
 // ErrNoRepository, ErrAuth, ErrUnsupported or the transport's.
 func (s *Store) Open(ctx context.Context, url string) (*Repo, error) {
-	loc, err := parseLocation(url)
+	loc, err := s.locate(url)
 	if err != nil {
 		return nil, err
 	}
@@ -241,6 +256,23 @@ func (s *Store) Sees(ctx context.Context, then Seen) bool {
 	}
 	now, ok := s.Seen()
 	return ok && now.Places == then.Places && maps.Equal(now.Refs, then.Refs)
+}
+
+// locate is parseLocation of the address that stands for one by Git's configuration. It
+// names it as it is written.
+func (s *Store) locate(address string) (*location, error) {
+	loc, err := parseLocation(address)
+	if err != nil || loc.local != "" {
+		return loc, err
+	}
+	if other := s.config().address(strings.TrimSpace(address)); other != strings.TrimSpace(address) {
+		display := loc.display
+		if loc, err = parseLocation(other); err != nil {
+			return nil, fmt.Errorf("%w (url.*.insteadOf of Git's configuration has it for %s)", err, display)
+		}
+		loc.display = display
+	}
+	return loc, nil
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {
