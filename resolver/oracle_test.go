@@ -277,6 +277,68 @@ func TestScopesWiden(t *testing.T) {
 	}
 }
 
+// TestMixedScopes holds that where versions of a package have different scopes, there is an answer if there is one in
+// which each package either has one instance, or none of the versions that allow no more.
+func TestMixedScopes(t *testing.T) {
+	refused, mixed := 0, 0
+	for i := range oracletest.Universes(t) / 5 {
+		rng := rand.New(rand.NewPCG(uint64(i), 6))
+		ps := randomCatalog(rng, ScopeAny)
+		var names []string
+		for k := range ps {
+			if rng.IntN(3) == 0 && ps[k].Package != "r" {
+				ps[k].Scope = ScopeCluster
+			}
+			if !slices.Contains(names, ps[k].Package) && ps[k].Package != "r" {
+				names = append(names, ps[k].Package)
+			}
+		}
+		possible := 0
+		for choice := range 1 << len(names) {
+			var of []Package
+			for _, p := range ps {
+				at := slices.Index(names, p.Package)
+				if one := at >= 0 && choice>>at&1 == 1; one {
+					p.Scope = ScopeCluster
+				} else if p.Scope == ScopeCluster {
+					continue
+				}
+				of = append(of, p)
+			}
+			if _, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, of), Want: wantR()}); err == nil {
+				possible++
+			}
+		}
+		res, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		if (err == nil) != (possible > 0) {
+			t.Fatalf("universe %d: %v, and %d choices of scopes have an answer", i, err, possible)
+		}
+		switch {
+		case err != nil:
+			refused++
+		case possible < 1<<len(names):
+			mixed++
+		}
+		if err != nil {
+			continue
+		}
+		checkBindings(t, i, res, mustCatalog(t, ps))
+		instances, strict := map[string]int{}, map[string]bool{}
+		for _, x := range res.Instances {
+			instances[x.Package]++
+			strict[x.Package] = strict[x.Package] || x.manifest.Scope == ScopeCluster
+		}
+		for pkg := range strict {
+			if strict[pkg] && instances[pkg] > 1 {
+				t.Fatalf("universe %d: %d instances of %s, of which one allows no more", i, instances[pkg], pkg)
+			}
+		}
+	}
+	if n := oracletest.Universes(t) / 5; refused == 0 || refused == n || mixed < n/10 {
+		t.Errorf("of %d universes %d are refused, and scopes decide %d: the test shows little", n, refused, mixed)
+	}
+}
+
 // TestOrderOfInput holds that nothing depends on the order of what is given: packages, their requirements, requests,
 // installations, APIs and the entries of a lock.
 func TestOrderOfInput(t *testing.T) {

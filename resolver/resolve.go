@@ -3,6 +3,7 @@ package resolver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,14 +54,20 @@ func Resolve(ctx context.Context, in Input) (*Resolution, error) {
 	return out, nil
 }
 
-// search finds an answer in which packages have the scopes of the versions that were chosen. Where the versions that one
-// scope leads to have another, and those that this leads to the first, there is one for all, and a version for which there
-// could be more.
+// maxSearches bounds the searches of a resolution, of which each takes packages for other scopes.
+const maxSearches = 32
+
+// search finds an answer in which the scope of each package is that of the versions that were chosen. It begins with
+// the laxest scopes. Where an answer has a version of a stricter one, an answer with that scope comes first, and then one
+// without the versions that have it: so every answer is found, whatever the scopes. Where there is none, the error is
+// that of the stricter scopes.
 func search(in Input, w *solve.Work) (*universe, solve.Result, error) {
-	scopes := map[string]Scope{}
-	for try := 0; ; try++ {
+	left := maxSearches
+	var try func(scopes map[string]Scope, without map[string]bool) (*universe, solve.Result, error)
+	try = func(scopes map[string]Scope, without map[string]bool) (*universe, solve.Result, error) {
+		left--
 		u := universeOf(in, maps.Clone(scopes))
-		u.work = w
+		u.work, u.relaxed = w, without
 		if err := u.unanswerable(); err != nil {
 			return nil, solve.Result{}, err
 		}
@@ -74,15 +81,28 @@ func search(in Input, w *solve.Work) (*universe, solve.Result, error) {
 			return nil, solve.Result{}, err
 		}
 		other := u.mistaken(found.Values)
-		if len(other) == 0 || try == 2 {
+		if len(other) == 0 {
 			return u, found, nil
 		}
-		for pkg, scope := range other {
-			if scopes[pkg] = scope; try == 1 {
-				scopes[pkg] = in.Catalog.strict(pkg)
-			}
+		pkg := slices.Min(slices.Collect(maps.Keys(other)))
+		strict := maps.Clone(scopes)
+		strict[pkg] = other[pkg]
+		u, found, err := try(strict, without)
+		var conflict *ConflictError
+		if err == nil || left <= 0 || w.Err() != nil || !errors.As(err, &conflict) || conflict.Kind == SearchLimit {
+			return u, found, err
 		}
+		lax := maps.Clone(without)
+		if lax == nil {
+			lax = map[string]bool{}
+		}
+		lax[pkg] = true
+		if u, found, more := try(scopes, lax); more == nil {
+			return u, found, nil
+		}
+		return nil, solve.Result{}, err
 	}
+	return try(map[string]Scope{}, nil)
 }
 
 // unanswerable are mistakes of an input that need no search.

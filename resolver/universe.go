@@ -108,6 +108,7 @@ type universe struct {
 	ranged  map[[2]string]bool         // packages and ranges of which the versions are found
 	own     map[*Installation]*version // manifests that the catalogue does not have
 	scopes  map[string]Scope           // by package
+	relaxed map[string]bool            // packages whose versions of stricter scopes are left out
 	cycles  []checked
 	force   *force
 	work    *solve.Work // of the whole resolution
@@ -796,8 +797,9 @@ func (u *universe) firstScope(pkg string) Scope {
 	return cmp.Or(out, u.cat.lax(pkg))
 }
 
-// mistaken are the scopes of an answer's versions that are others than what was taken for the scope of their package. How
-// many of a package there can be says the version that is chosen, and which one is chosen depends on how many there are.
+// mistaken are the scopes of an answer's versions that are stricter than what was taken for the scope of their package.
+// How many of a package there can be says the version that is chosen, and which one is chosen depends on how many there
+// are.
 func (u *universe) mistaken(a solve.Assignment) map[string]Scope {
 	found := map[string]Scope{}
 	for _, s := range u.reachable(a, true)[1:] {
@@ -810,6 +812,6 @@ func (u *universe) mistaken(a solve.Assignment) map[string]Scope {
 			found[i.Package] = stricter(found[i.Package], v.Scope)
 		}
 	}
-	maps.DeleteFunc(found, func(pkg string, s Scope) bool { return cmp.Or(s, ScopeAny) == u.scope(pkg) })
+	maps.DeleteFunc(found, func(pkg string, s Scope) bool { return stricter(u.scope(pkg), s) == u.scope(pkg) })
 	return found
 }

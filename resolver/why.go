@@ -190,8 +190,12 @@ func WhyNot(ctx context.Context, in Input, pkg, version string) ([]string, error
 
 const asideText = "is set aside to see what speaks against"
 
-// aside is the need that makes a version impossible while another is asked about.
+// aside is the need that makes a version impossible while another is asked about, or where its package is to have no
+// stricter scope.
 func (u *universe) aside(s *slot, c cand) []info {
+	if scope := u.scope(s.pkg); c.v != nil && u.relaxed[s.pkg] && stricter(scope, c.v.Scope) != scope {
+		return []info{failed(nil, &failure{kind: NoSolution, text: "allows no other beside it, and others are needed"})}
+	}
 	if u.force == nil || s.pkg != u.force.pkg || sameVersion(c.text, u.force.version) {
 		return nil
 	}
