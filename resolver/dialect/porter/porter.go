@@ -9,7 +9,10 @@ package porter
 
 import (
 	"maps"
+	"slices"
 	"strings"
+
+	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver"
@@ -46,7 +49,7 @@ func Read(data []byte) (*dialect.Documents, error) {
 func manifest(root dialect.Node) resolver.Package {
 	f := root.Some("name", "version", "registry", "reference", "parameters", "credentials", "outputs", "dependencies")
 	p := resolver.Package{
-		Package: repository(f["reference"].Text(), f["registry"].Text(), f["name"].Text()), Version: f["version"].Text(),
+		Package: repository(f["reference"].Text(), f["registry"].Text(), f["name"].Text()), Version: wholeVersion(f["version"]),
 		Parameters: fields(f["parameters"]), Credentials: fields(f["credentials"]), Outputs: fields(f["outputs"]),
 	}
 	for _, n := range f["credentials"].Items() {
@@ -274,10 +277,25 @@ func fields(list dialect.Node) []resolver.Field {
 		return named(list, dialect.Node{})
 	}
 	for _, n := range list.Items() {
-		f := n.Some("name", "type", "$id", "default", "required")
-		out = append(out, field(f))
+		d := field(n.Some("name", "type", "$id", "default", "required"))
+		if at := slices.IndexFunc(out, func(o resolver.Field) bool { return o.Name == d.Name }); at >= 0 && d.Name != "" {
+			n.Warn(n.Path()+" has the name "+d.Name+" once more: as in Porter, the last one counts", "remove the others")
+			out[at] = d
+			continue
+		}
+		out = append(out, d)
 	}
 	return out
+}
+
+// wholeVersion is a version as Porter reads it: 1.19 is 1.19.0.
+func wholeVersion(n dialect.Node) string {
+	text := n.Text()
+	if v, err := semver.NewVersion(text); err == nil && strings.TrimPrefix(text, "v") != v.String() {
+		n.Warn(n.Path()+" is no full semantic version: "+text+" is read as "+v.String(), "write three numbers")
+		return v.String()
+	}
+	return text
 }
 
 func field(f map[string]dialect.Node) resolver.Field {

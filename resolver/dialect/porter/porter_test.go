@@ -78,6 +78,25 @@ const bundleJSON = `{
 	}}
 }`
 
+// TestReadAsPorter reads what Porter reads, with a warning.
+func TestReadAsPorter(t *testing.T) {
+	docs, err := Read([]byte("name: app\nversion: 1.10\nparameters:\n- {name: a, type: string}\n- {name: b, type: string}\n- {name: a, type: integer}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := resolver.Package{Package: "app", Version: "1.10.0", Parameters: []resolver.Field{{Name: "a", Type: "integer"}, {Name: "b", Type: "string"}}}
+	if diff := cmp.Diff([]resolver.Package{want}, docs.Packages); diff != "" {
+		t.Error(diff)
+	}
+	warnings := []string{
+		"line 2: version is no full semantic version: 1.10 is read as 1.10.0 (hint: write three numbers)",
+		"line 6: parameters[2] has the name a once more: as in Porter, the last one counts (hint: remove the others)",
+	}
+	if diff := cmp.Diff(warnings, strings.Split(docs.Warnings.Error(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestReadBundle reads a whole bundle.json, tabs and all.
 func TestReadBundle(t *testing.T) {
 	docs, err := Read([]byte(bundleJSON))
