@@ -31,8 +31,10 @@ type lockDoc struct {
 
 type lockedPackage struct {
 	Name, Namespace, Package, Version, Source, Digest string
-	Dependencies                                      []string
+	Dependencies                                      []lockedEdge
 }
+
+type lockedEdge struct{ Namespace, Name string }
 
 func (p *lockedPackage) ref() string { return path.Join(p.Namespace, p.Name) }
 
@@ -136,11 +138,9 @@ func (g *ground) problems(l *lockDoc) []string {
 	// What is named as a dependency is there, seen from where it is needed.
 	depends := map[string][]*instance{}
 	for _, ref := range refs {
-		for _, name := range all[ref].Dependencies {
+		for _, edge := range all[ref].Dependencies {
+			name := path.Join(edge.Namespace, edge.Name)
 			d := all[name]
-			if near := all[path.Join(all[ref].Namespace, name)]; near != nil {
-				d = near
-			}
 			switch {
 			case d == nil:
 				bad("%s: its dependency %s is not there", ref, name)
@@ -513,7 +513,7 @@ func TestChecker(t *testing.T) {
 		}},
 		"unneeded dependency": {0, "cache: nothing in it requires operator", func(l *lockDoc) {
 			p := l.find("", "cache")
-			p.Dependencies = append(p.Dependencies, "operator")
+			p.Dependencies = append(p.Dependencies, lockedEdge{"", "operator"})
 		}},
 		"scope": {0, "certs and other are both certs, which has scope Cluster", func(l *lockDoc) {
 			p := *l.find("", "certs")
@@ -527,7 +527,7 @@ func TestChecker(t *testing.T) {
 		}},
 		"namespace": {0, "shop: its dependency jobs/queue is in another namespace", func(l *lockDoc) {
 			p := l.find("", "shop")
-			p.Dependencies = append(p.Dependencies, "jobs/queue")
+			p.Dependencies = append(p.Dependencies, lockedEdge{"jobs", "queue"})
 		}},
 		"owner":      {0, "owners of APIs", func(l *lockDoc) { l.Spec.CustomResourceDefinitions["certs.example.com/Certificate"] = "db" }},
 		"no owner":   {0, "owners of APIs", func(l *lockDoc) { delete(l.Spec.CustomResourceDefinitions, "databases.example.com/Database") }},
@@ -581,7 +581,11 @@ func (g *generated) rename(l *lockDoc, from, to, version string, offers map[stri
 		}
 	}
 	for i := range l.Spec.Packages {
-		swap(l.Spec.Packages[i].Dependencies)
+		for n := range l.Spec.Packages[i].Dependencies {
+			if e := &l.Spec.Packages[i].Dependencies[n]; *e == (lockedEdge{"", from}) {
+				e.Name = to
+			}
+		}
 	}
 	for _, w := range l.Spec.Plan {
 		swap(w)
