@@ -360,19 +360,19 @@ func (a *app) printDetails(p *reconcile.Plan) {
 	for _, w := range warningsOf(p) {
 		warnings = append(warnings, "warning: "+w)
 	}
-	printWarnings(a, warnings)
+	printWarnings(a, warnings, a.output == "wide" || len(p.Braked) > 0)
 }
 
 // printWarnings prints each warning that the run before did not print of the same fleet, and
-// counts the others; -o wide prints all.
-func printWarnings(a *app, warnings []string) {
+// counts the others; with all it prints all.
+func printWarnings(a *app, warnings []string, all bool) {
 	file := ""
 	if a.State != "" {
 		folder, _ := os.Getwd() // the fleet may be relative to it
 		file = filepath.Join(a.State, "warnings", fmt.Sprintf("%x.json", sha256.Sum256(fmt.Appendf(nil, "%q %q", folder, a.fleet.location))))
 	}
 	fresh := fleet.Unseen(file, warnings)
-	if a.output == "wide" {
+	if all {
 		fresh = warnings
 	}
 	for _, w := range fresh {

@@ -93,9 +93,6 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 			e.Inputs = m.Inputs // its commit may go
 		}
 		e.Upon, e.Whose, e.Held = d.Local, true, c.holds(ctx, d.Draft)
-		e.Open = slices.ContainsFunc(c.Package.Revisions, func(r *decide.Revision) bool {
-			return r.Phase.Open() && r.Workspace == e.Workspace && (d.Draft == nil || r.Ref.Name != d.Draft.Ref.Name)
-		})
 		if s := c.Says; s != nil {
 			e.Set, e.For, e.DeletionPolicy, e.Labels = s.Set, s.For, s.DeletionPolicy, s.Labels
 		}

@@ -517,7 +517,10 @@ func (e *Engine) undecidable(s *observe.Snapshot, verb decide.Verb, names []stri
 			}
 		}
 	}
-	for _, n := range names {
+	for i, n := range names {
+		if i == 3 { // to look for what is like many names takes as many walks over all
+			there = nil
+		}
 		if len(at[n]) == 0 {
 			errs = append(errs, fmt.Errorf("%w: no revision of this fleet is called %q: %s", ErrNothing, n, decide.Hint(n, there, "run status to see what there is")))
 			continue

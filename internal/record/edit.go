@@ -26,11 +26,9 @@ type Put struct{ Entry }
 // published that. Where there is none such, and the Entry's Hydrated is not its
 // Tree, nothing holds it but, with Held, a commit that is there yet; else nothing is
 // known of what stands there now but, with Whose, whose it is: no commit may say that.
-// With Open, the revision is also still open, and its entry stays where it is about
-// what the machine made since.
 type Publish struct {
 	Entry
-	Upon, Whose, Held, Open bool
+	Upon, Whose, Held bool
 }
 
 // Drop removes an open revision's entries.
@@ -136,8 +134,7 @@ func (e Publish) apply(entries []Entry) []Entry {
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(o Entry) bool {
-		since := e.Open && o.Place == Open && o.Hydrated != e.Hydrated
-		return o.Place == Main || (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace && !since
+		return o.Place == Main || (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace
 	})
 	if !held {
 		return e.owned(entries)

@@ -103,16 +103,8 @@ func TestEdits(t *testing.T) {
 		"squashed with edits, held": {[]Edit{Put{draft}, Publish{Entry: Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(0x20), Tree: hash(0x13), Hydrated: hash(0x14)}, Held: true}}, []string{"main/web=14", "past/web/v1=14"}},
 		"settled":                   {[]Edit{fails, first, other, Settle{"web", ""}, Settle{"web", "ws-2"}}, []string{"built/web/ws-1="}},
 		"dropped, built":            {[]Edit{fails, other, Drop{"web", "ws-1"}}, []string{"built/web/ws-2="}},
-		"published, its Draft went on": {
-			[]Edit{Put{draft}, Publish{Entry: Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(0x20), Tree: hash(0x14), Hydrated: hash(0x14)}, Open: true}},
-			[]string{"main/web=14", "open/web/ws-1=12", "past/web/v1=14"},
-		},
-		"published, its Draft has edits": {
-			[]Edit{Put{draft}, Publish{Entry: Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(0x20), Tree: hash(0x12), Hydrated: hash(0x12)}, Open: true}},
-			[]string{"main/web=12", "past/web/v1=12"},
-		},
-		"published, built": {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
-		"forgotten, built": {[]Edit{fails, first, Forget{Path: "web"}}, nil},
+		"published, built":          {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
+		"forgotten, built":          {[]Edit{fails, first, Forget{Path: "web"}}, nil},
 		"squashed, its Draft was to set it back": {
 			[]Edit{Put{back}, Publish{Entry: Entry{Path: "web", Revision: 3, Commit: hash(0x20), Tree: hash(0x11)}}, Publish{Entry: Entry{Path: "web", Revision: 4, Commit: hash(0x21), Tree: hash(0x13)}, Upon: true}},
 			[]string{"main/web=12 v1 by Ann", "past/web/v3=12 v1 by Ann", "past/web/v4=12 v1 by Ann"},

@@ -2,15 +2,19 @@ package bench
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/variform/variform/internal/cli"
 )
 
 // answer is what a server answered to a request, and how long that took it.
@@ -106,10 +110,12 @@ func (e *echo) differs() string {
 func (w *world) againElsewhere(t testing.TB, cache string, args ...string) childCost {
 	t.Helper()
 	swap := func() { // what is remembered of a fleet is so for this folder
-		aside := cache + "-aside"
-		for _, move := range [][2]string{{w.cache, aside}, {cache, w.cache}, {aside, cache}} {
-			if err := os.Rename(move[0], move[1]); err != nil {
-				t.Fatal(err)
+		for _, of := range [][2]string{{w.cache, cache}, {settled(), cache + "-settled"}} {
+			aside := of[1] + "-aside"
+			for _, move := range [][2]string{{of[0], aside}, {of[1], of[0]}, {aside, of[1]}} {
+				if err := os.Rename(move[0], move[1]); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}
@@ -122,17 +128,21 @@ func (w *world) againElsewhere(t testing.TB, cache string, args ...string) child
 	if text := e.differs(); text != "" {
 		t.Fatalf("%s made other requests: the comparison is void: %s", args[0], text)
 	}
-	if err := os.RemoveAll(cache); err != nil {
+	if err := errors.Join(os.RemoveAll(cache), os.RemoveAll(cache+"-settled")); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// copyCache is a copy of the cache folder.
+// settled is the folder of what runs with nothing to do left.
+func settled() string { return filepath.Join(cli.StateDir(), "settled") }
+
+// copyCache is a copy of the cache folder, and of that of settled runs beside it.
 func (w *world) copyCache(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(w.cache)); err != nil {
+	dir := filepath.Join(t.TempDir(), "cache")
+	err := errors.Join(os.MkdirAll(settled(), 0o755), os.CopyFS(dir, os.DirFS(w.cache)), os.CopyFS(dir+"-settled", os.DirFS(settled())))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -337,7 +337,8 @@ func TestCouldNotRun(t *testing.T) {
 		want string
 	}{
 		"no such command":    {[]string{"plann"}, "plann"},
-		"no such flag":       {[]string{"plan", "--prun"}, "variform plan --help"},
+		"no such flag":       {[]string{"plan", "--prun"}, `did you mean "--prune"`},
+		"no flag like it":    {[]string{"plan", "--zzzzzzzz"}, "variform plan --help"},
 		"no such format":     {[]string{"plan", "-o", "xml"}, "table, wide, json, yaml, name"},
 		"no such variant":    {[]string{"plan", "--only", "c9/web"}, "c9/web"},
 		"an argument":        {[]string{"apply", "c1/web"}, "--only c1/web"},

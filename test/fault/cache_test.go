@@ -181,7 +181,7 @@ func TestDamagedMemo(t *testing.T) {
 	f.want(2, map[string][]string{"one": numbered(0, 1)})
 	f.must("zeros", "plan")
 	memos, _ := filepath.Glob(filepath.Join(f.cache("zeros"), "unchanged*"))
-	for _, name := range append(memos, filepath.Join(f.cache("zeros"), "unchanged"), filepath.Join(f.state("zeros"), "built"), filepath.Join(f.state("zeros"), "key")) {
+	for _, name := range append(memos, filepath.Join(f.cache("zeros"), "unchanged"), filepath.Join(f.state(), "built"), filepath.Join(f.state(), "key")) {
 		if err := os.WriteFile(name, make([]byte, 1<<20), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -112,7 +112,7 @@ func (f *fleet) variform(person, cache string, args ...string) *child {
 
 func (f *fleet) cache(name string) string { return filepath.Join(f.dir, "cache-"+name) }
 
-func (f *fleet) state(name string) string { return filepath.Join(f.cache(name)+"-state", "variform") }
+func (f *fleet) state() string { return filepath.Join(f.dir, "state", "variform") }
 
 // must is a command that has to end well.
 func (f *fleet) must(cache string, args ...string) *child {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,8 +52,8 @@ func startOf(t testing.TB, bin, person string, args ...string) *child {
 	t.Helper()
 	c := &child{cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	c.cmd.Env = personEnv(person)
-	if at := slices.Index(args, "--cache-dir"); at >= 0 { // each is a machine of its own
-		c.cmd.Env = append(c.cmd.Env, "XDG_STATE_HOME="+args[at+1]+"-state")
+	if at := slices.Index(args, "--cache-dir"); at >= 0 { // one machine, with several caches
+		c.cmd.Env = append(c.cmd.Env, "XDG_STATE_HOME="+filepath.Join(filepath.Dir(args[at+1]), "state"))
 	}
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
 	if err := c.cmd.Start(); err != nil {
