@@ -36,7 +36,6 @@ type entry struct {
 	cands    []cand // the versions as candidates
 	asked    []cand // those that who asks for them may have, public those that dependencies may have
 	public   []cand
-	strict   Scope // the strictest scope of its versions, and the laxest
 	lax      Scope
 	ranges   int      // how many different ranges the catalogue's requirements on it have
 	admitted sync.Map // by a requirement's range, default and prereleases: the indexes of the versions in it, a solve.Set
@@ -125,7 +124,6 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 			v.index = n
 			e.cands = append(e.cands, cand{v: v, text: v.Version, sem: v.sem, digest: v.Digest})
 			if !v.Gone {
-				e.strict = stricter(e.strict, v.Scope)
 				e.lax = laxer(cmp.Or(e.lax, v.Scope), v.Scope)
 			}
 			countRanges(v.Requires, ranges)
@@ -228,7 +226,7 @@ func (c *Catalog) add(v *version) {
 	name := v.Package.Package
 	e := c.packages[name]
 	if e == nil {
-		e = &entry{name: name, strict: ScopeAny}
+		e = &entry{name: name}
 		c.packages[name] = e
 	}
 	e.versions = append(e.versions, v)
@@ -309,14 +307,7 @@ func (c *Catalog) withDigest(name, digest string) *version {
 	return nil
 }
 
-// strict is the strictest scope of a package's versions, lax the laxest.
-func (c *Catalog) strict(name string) Scope {
-	if e := c.packages[name]; e != nil {
-		return e.strict
-	}
-	return ScopeAny
-}
-
+// lax is the laxest scope of a package's versions.
 func (c *Catalog) lax(name string) Scope {
 	if e := c.packages[name]; e != nil {
 		return cmp.Or(e.lax, ScopeAny)
