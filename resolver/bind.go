@@ -298,7 +298,7 @@ func (b *binder) options(r *Requirement, alt int) []option {
 	return b.packages(r, alt)
 }
 
-// brings is 0 for a way to meet a requirement by what is there or locked, 1 for one that brings something new.
+// brings returns 0 if an option uses an installed or locked package, and 1 if it adds one.
 func (b *binder) brings(o *option) int {
 	if o.skip || o.slot >= 0 && b.u.slots[o.slot].kind != slotInst && len(lockedIn(b.u.in.Lock, b.u.slots[o.slot].pkg, b.u.slots[o.slot].namespace)) == 0 {
 		return 1

@@ -254,7 +254,7 @@ func setAsked(p *LockedPackage, requested bool, who []v1alpha1.LockedEdge) {
 	}
 }
 
-// WithoutAskers takes those who are not there out of what a lock says of who needs a package.
+// WithoutAskers removes the packages that are not there from those that need a locked package.
 func WithoutAskers(p *LockedPackage, there func(ref string) bool) {
 	setAsked(p, p.Requested, slices.DeleteFunc(slices.Clone(p.NeededBy), func(e v1alpha1.LockedEdge) bool { return !there(e.Ref()) }))
 }

@@ -367,7 +367,7 @@ func (a *app) printDetails(p *reconcile.Plan) {
 // counts the others; with all it prints all.
 func printWarnings(a *app, warnings []string, all bool) {
 	file := ""
-	if a.State != "" {
+	if a.State != "" && !a.quiet { // what is not printed the next run prints
 		folder, _ := os.Getwd() // the fleet may be relative to it
 		file = filepath.Join(a.State, "warnings", fmt.Sprintf("%x.json", sha256.Sum256(fmt.Appendf(nil, "%q %q", folder, a.fleet.location))))
 	}

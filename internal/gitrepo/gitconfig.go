@@ -44,8 +44,8 @@ func readGitConfig(ctx context.Context) (c gitConfig) {
 	return c
 }
 
-// address returns the address that stands for another: the longest start of it that a setting
-// replaces is replaced.
+// address returns an address after insteadOf: the setting with the longest matching prefix
+// replaces that prefix.
 func (c *gitConfig) address(raw string) string {
 	out, longest := raw, 0
 	for _, s := range c.instead {

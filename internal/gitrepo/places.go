@@ -72,7 +72,7 @@ func (c *placeCache) put(commit Hash, dir string, tree Hash) {
 	}
 }
 
-// code is the code of a record, by a hash that it begins anew.
+// code returns the code of a record. It resets mac.
 func (c *placeCache) code(mac hash.Hash, body []byte) []byte {
 	mac.Reset()
 	mac.Write(body)

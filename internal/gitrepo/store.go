@@ -258,8 +258,8 @@ func (s *Store) Sees(ctx context.Context, then Seen) bool {
 	return ok && now.Places == then.Places && maps.Equal(now.Refs, then.Refs)
 }
 
-// locate is parseLocation of the address that stands for one by Git's configuration. It
-// names it as it is written.
+// locate parses an address after insteadOf of Git's configuration. Messages show the address
+// as it is written.
 func (s *Store) locate(address string) (*location, error) {
 	loc, err := parseLocation(address)
 	if err != nil || loc.local != "" {
