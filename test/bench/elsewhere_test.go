@@ -110,7 +110,7 @@ func (e *echo) differs() string {
 func (w *world) againElsewhere(t testing.TB, cache string, args ...string) childCost {
 	t.Helper()
 	swap := func() { // what is remembered of a fleet is so for this folder
-		for _, of := range [][2]string{{w.cache, cache}, {settled(), cache + "-settled"}} {
+		for _, of := range [][2]string{{w.cache, cache}, {settled(), settledBeside(cache)}} {
 			aside := of[1] + "-aside"
 			for _, move := range [][2]string{{of[0], aside}, {of[1], of[0]}, {aside, of[1]}} {
 				if err := os.Rename(move[0], move[1]); err != nil {
@@ -128,7 +128,7 @@ func (w *world) againElsewhere(t testing.TB, cache string, args ...string) child
 	if text := e.differs(); text != "" {
 		t.Fatalf("%s made other requests: the comparison is void: %s", args[0], text)
 	}
-	if err := errors.Join(os.RemoveAll(cache), os.RemoveAll(cache+"-settled")); err != nil {
+	if err := errors.Join(os.RemoveAll(cache), os.RemoveAll(settledBeside(cache))); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -137,11 +137,17 @@ func (w *world) againElsewhere(t testing.TB, cache string, args ...string) child
 // settled is the folder of what runs with nothing to do left.
 func settled() string { return filepath.Join(cli.StateDir(), "settled") }
 
+// settledBeside is the copy of that folder that belongs to a copy of the cache. It is in
+// the state folder, because a rename does not cross file systems.
+func settledBeside(cache string) string {
+	return settled() + "-" + strings.ReplaceAll(strings.Trim(cache, "/"), "/", "-")
+}
+
 // copyCache is a copy of the cache folder, and of that of settled runs beside it.
 func (w *world) copyCache(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "cache")
-	err := errors.Join(os.MkdirAll(settled(), 0o755), os.CopyFS(dir, os.DirFS(w.cache)), os.CopyFS(dir+"-settled", os.DirFS(settled())))
+	err := errors.Join(os.MkdirAll(settled(), 0o755), os.CopyFS(dir, os.DirFS(w.cache)), os.CopyFS(settledBeside(dir), os.DirFS(settled())))
 	if err != nil {
 		t.Fatal(err)
 	}
