@@ -44,7 +44,7 @@ func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 	i.unique("spec.outputs", "name", names)
 	for n := range s.Provides {
 		p := &s.Provides[n]
-		i.exactlyOne(index("spec.provides", n), map[string]bool{"gvk": p.GVK != nil, "interface": p.Interface != nil})
+		i.exactlyOne(index("spec.provides", n), map[string]bool{"gvk": p.GVK != nil, "interface": p.Interface != nil, "object": p.Object != nil})
 	}
 	for n := range s.Parameters {
 		if d := s.Parameters[n].Default; d != nil {

@@ -23,7 +23,7 @@ spec:
   parameters: [{name: size, default: "3", to: {setter: size}}, {name: port, type: integer, default: 0x50}, {name: on, default: true}]
   credentials: [{name: kubeconfig}]
   outputs: [{name: url, valueFrom: status.url}]
-  provides: [{gvk: {apiVersion: x.org/v1, kind: Thing}}, {interface: {id: web, version: 1.0.0}}]
+  provides: [{gvk: {apiVersion: x.org/v1, kind: Thing}}, {interface: {id: web, version: 1.0.0}}, {object: {group: x.org, kind: Policy, name: p}}]
   requires:
   - {alias: db, package: registry.example.org/db, version: ">=1 <3", share: {mode: none}, parameters: {flag: on, answer: yes}}
   - {alias: any, anyOf: [{gvk: {apiVersion: v1, kind: Thing}}, {interface: {id: web}}]}
@@ -112,7 +112,7 @@ func TestPackageKindErrors(t *testing.T) {
 				`line 7: spec.parameters[0].to has fieldPath and setter, which exclude each other (hint: leave one of them)`,
 				`line 7: spec.parameters[1].name: "p" is there twice, first in spec.parameters[0]`,
 				`line 8: spec.credentials[0].default would be a secret in clear (hint: credentials are given as references to secrets; remove the default)`,
-				`line 9: spec.provides[0] needs one of gvk, interface`,
+				`line 9: spec.provides[0] needs one of gvk, interface, object`,
 				`line 11: spec.requires[0] has gvk and package or interface, which exclude each other (hint: leave one of them)`,
 				`line 12: spec.requires[1] needs one of anyOf, gvk, package or interface, platform`,
 				`line 13: spec.requires[2].interface has reference and document, which exclude each other (hint: leave one of them)`,

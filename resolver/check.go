@@ -51,7 +51,7 @@ func (u *universe) edgesAt(s *slot, value int32, a solve.Assignment) []edge {
 	return out
 }
 
-// Check implements solve.Source: package cycles, wiring cycles, two owners of one API, and things that only
+// Check implements solve.Source: package cycles, wiring cycles, two owners of one API or object, and things that only
 // keep one another in the graph.
 func (u *universe) Check(a solve.Assignment) []solve.Clause {
 	if c := u.cycle(a); c != nil {
@@ -343,7 +343,7 @@ func (u *universe) except(s *slot, v int32) solve.Set {
 	return set
 }
 
-// owners finds an API that two instances would own, and forbids it for all versions that do.
+// owners finds an API or object that two instances would own, and forbids it for all versions that do.
 func (u *universe) owners(a solve.Assignment) []solve.Clause {
 	owner := map[string]*slot{}
 	chosen := map[*Installation]bool{}
@@ -368,29 +368,21 @@ func (u *universe) owners(a solve.Assignment) []solve.Clause {
 		if chosen[i] || v == nil {
 			continue
 		}
-		for _, p := range v.Provides {
-			if p.GVK == nil || owner[p.GVK.GroupKind()] == nil {
-				continue
+		for _, what := range v.owned() {
+			if s := owner[what]; s != nil {
+				return []solve.Clause{u.clash(fmt.Sprintf("%s would own %s, which the installation %s owns", s.pkg, what, i.Ref()), what, s)}
 			}
-			s := owner[p.GVK.GroupKind()]
-			return []solve.Clause{u.clash(fmt.Sprintf("%s would own %s, which the installation %s owns", s.pkg, p.GVK.GroupKind(), i.Ref()), p.GVK.GroupKind(), s)}
 		}
 	}
 	return nil
 }
 
-// owned are the APIs that a version owns, by group and kind.
+// owned is what a version owns ([Package.owned]).
 func (u *universe) owned(s *slot, value int32) []string {
 	if s.kind == slotChoice || s.kind == slotRoot || value < 1 || int(value) > len(s.cands) || s.cands[value-1].v == nil {
 		return nil
 	}
-	var out []string
-	for _, p := range s.cands[value-1].v.Provides {
-		if p.GVK != nil && !slices.Contains(out, p.GVK.GroupKind()) {
-			out = append(out, p.GVK.GroupKind())
-		}
-	}
-	return out
+	return s.cands[value-1].v.owned()
 }
 
 func (u *universe) clash(text, api string, slots ...*slot) solve.Clause {

@@ -49,6 +49,9 @@ func FromManifest(m *v1alpha1.PackageManifest) Package {
 		if o.Interface != nil {
 			p.Provides = append(p.Provides, Provide{Interface: o.Interface.ID, Version: o.Interface.Version})
 		}
+		if o.Object != nil {
+			p.Bring(*o.Object)
+		}
 	}
 	for _, r := range s.Requires {
 		p.Requires = append(p.Requires, requirement(r))

@@ -12,6 +12,8 @@ import (
 type (
 	// GVK names an API exactly.
 	GVK = v1alpha1.GroupVersionKind
+	// Object names a cluster-scoped object.
+	Object = v1alpha1.ProvidedObject
 	// Share says with whom an instance is shared.
 	Share = v1alpha1.Share
 	// Lifecycle says which actions on a parent also act on the dependency. A nil field follows Managed.
@@ -101,6 +103,28 @@ func (p *Package) Provide(apis ...GVK) {
 	}
 }
 
+// Bring adds an object to those that the package brings.
+func (p *Package) Bring(o Object) {
+	if o.Group == compositionGroup && o.Kind == compositionKind {
+		p.Compositions = append(p.Compositions, o.Name)
+		return
+	}
+	p.Provides = append(p.Provides, Provide{Object: &o})
+}
+
+// Brought lists the objects that the package brings.
+func (p *Package) Brought() (out []Object) {
+	for _, o := range p.Provides {
+		if o.Object != nil {
+			out = append(out, *o.Object)
+		}
+	}
+	for _, name := range p.Compositions {
+		out = append(out, Object{Group: compositionGroup, Kind: compositionKind, Name: name})
+	}
+	return out
+}
+
 // Field is a parameter, a credential or an output. ID, where both sides have one, stands for its name.
 type Field struct {
 	Name     string  `json:"name,omitempty"`
@@ -113,11 +137,38 @@ type Field struct {
 // needsValue tells whether a person has to give a value: there is no default and it is not optional.
 func (f Field) needsValue() bool { return f.Default == nil && (f.Required == nil || *f.Required) }
 
-// Provide is one thing that a package offers beside itself: an API, or a well-known interface.
+// Provide is one thing that a package offers beside itself: an API, a well-known interface, or an object that no other
+// package of a cluster may bring.
 type Provide struct {
-	GVK       *GVK   `json:"gvk,omitempty"`
-	Interface string `json:"interface,omitempty"`
-	Version   string `json:"version,omitempty"`
+	GVK       *GVK    `json:"gvk,omitempty"`
+	Interface string  `json:"interface,omitempty"`
+	Version   string  `json:"version,omitempty"`
+	Object    *Object `json:"object,omitempty"`
+}
+
+// The kind of the objects that [Package.Compositions] names.
+const (
+	compositionGroup = "apiextensions.crossplane.io"
+	compositionKind  = "Composition"
+)
+
+// owned lists what no other package of a cluster may bring: APIs by group and kind, and objects as Kind.group/name.
+func (p *Package) owned() []string {
+	var out []string
+	add := func(what string) {
+		if !slices.Contains(out, what) {
+			out = append(out, what)
+		}
+	}
+	for _, o := range p.Provides {
+		if o.GVK != nil {
+			add(o.GVK.GroupKind())
+		}
+	}
+	for _, o := range p.Brought() {
+		add(o.String())
+	}
+	return out
 }
 
 // UnmarshalJSON reads the interface as a string or as {id, version}, and an API under gvk or bare.
@@ -126,6 +177,7 @@ func (p *Provide) UnmarshalJSON(data []byte) error {
 		GVK        *GVK            `json:"gvk"`
 		Interface  json.RawMessage `json:"interface"`
 		Version    string          `json:"version"`
+		Object     *Object         `json:"object"`
 		APIVersion string          `json:"apiVersion"`
 		Kind       string          `json:"kind"`
 	}
@@ -134,7 +186,7 @@ func (p *Provide) UnmarshalJSON(data []byte) error {
 	if err := d.Decode(&raw); err != nil {
 		return err
 	}
-	*p = Provide{GVK: raw.GVK, Version: raw.Version}
+	*p = Provide{GVK: raw.GVK, Version: raw.Version, Object: raw.Object}
 	if raw.Kind != "" {
 		p.GVK = &GVK{APIVersion: raw.APIVersion, Kind: raw.Kind}
 	}

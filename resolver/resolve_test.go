@@ -69,6 +69,29 @@ func TestResolve(t *testing.T) {
 			in:   Input{Installations: []Installation{{Name: "zed", Package: "z", Version: "1.0.0"}}},
 			want: Request{Package: "app"}, kind: OwnershipConflict, mentions: []string{"zed", "a", "x.org/X"},
 		},
+		"one owner of an object": {
+			reason: "two packages of the graph may not bring one Composition or other object; another version is taken",
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}, {Alias: "b", Package: "b"}, {Alias: "c", Package: "c"}}},
+				{Package: "a", Version: "1.0.0", Compositions: []string{"db"}, Provides: []Provide{{Object: &Object{Group: "x.org", Kind: "Policy", Name: "p"}}}},
+				{Package: "b", Version: "2.0.0", Compositions: []string{"db"}},
+				{Package: "b", Version: "1.0.0", Compositions: []string{"own"}},
+				{Package: "c", Version: "2.0.0", Provides: []Provide{{Object: &Object{Group: "x.org", Kind: "Policy", Name: "p"}}}},
+				{Package: "c", Version: "1.0.0", Provides: []Provide{{Object: &Object{Group: "x.org", Kind: "Policy", Name: "q"}}}},
+			},
+			want:     Request{Package: "app"},
+			versions: []string{"app app 1.0.0", "a a 1.0.0", "b b 1.0.0", "c c 1.0.0"},
+			plan:     [][]string{{"a", "b", "c"}, {"app"}},
+		},
+		"two owners of a Composition": {
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}}},
+				{Package: "a", Version: "1.0.0", Compositions: []string{"db"}},
+				{Package: "z", Version: "1.0.0", Compositions: []string{"db"}},
+			},
+			in:   Input{Installations: []Installation{{Name: "zed", Package: "z", Version: "1.0.0"}}},
+			want: Request{Package: "app"}, kind: OwnershipConflict, mentions: []string{"zed", "a", "Composition.apiextensions.crossplane.io/db"},
+		},
 		"wiring orders": {
 			reason: "a dependency that reads another's output runs after it",
 			catalog: []Package{

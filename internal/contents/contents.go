@@ -23,11 +23,10 @@ type GVK = v1alpha1.GroupVersionKind
 
 // Contents is what a package's resources are to a cluster.
 type Contents struct {
-	// Serves are the APIs that it brings, Compositions Crossplane's by name; both in
-	// the order of its files, each once.
-	Serves       []GVK
-	Compositions []string
-	// Objects are what a deployer applies: not what serves the package alone.
+	// Serves are the APIs that it brings, in the order of its files, each once.
+	Serves []GVK
+	// Objects are what a deployer applies, and what a controller creates from that
+	// by the package's manifest: not what serves the package alone.
 	Objects []Object
 }
 
@@ -37,6 +36,8 @@ type Object struct {
 	APIVersion string
 	Path       string
 	Line       int // 0 where unknown
+	// Declared says that the manifest alone has it: a controller creates it.
+	Declared bool
 }
 
 // GVK is the object's API.
@@ -46,7 +47,7 @@ func (o Object) GVK() GVK { return GVK{APIVersion: o.APIVersion, Kind: o.Kind} }
 // namespaced and names no namespace is put where the deployer says.
 func (o Object) Placed() bool {
 	namespaced, known := krm.Scope(o.Group, o.Kind)
-	return o.Namespace != "" || known && !namespaced || o.Group == crossplane
+	return o.Declared || o.Namespace != "" || known && !namespaced || o.Group == crossplane
 }
 
 // Common says whether several packages may bring it: a Namespace. Definitions are
@@ -69,6 +70,9 @@ func Of(p *krm.Package) *Contents {
 	configs, resources := functionConfigs(p), p.Resources()
 	c.Objects = slices.Grow(c.Objects, len(resources))
 	for _, r := range resources {
+		if r.Group() == v1alpha1.Group && r.Kind() == v1alpha1.KindPackageManifest {
+			c.Objects = append(c.Objects, declared(r)...)
+		}
 		if Tooling(r) || configs[r.Path()] {
 			continue
 		}
@@ -77,12 +81,21 @@ func Of(p *krm.Package) *Contents {
 				c.Serves = append(c.Serves, g)
 			}
 		}
-		if r.Group() == crossplane && r.Kind() == "Composition" && !slices.Contains(c.Compositions, r.Name()) {
-			c.Compositions = append(c.Compositions, r.Name())
-		}
-		c.Objects = append(c.Objects, Object{r.ID(), r.APIVersion(), r.Path(), r.Line()})
+		c.Objects = append(c.Objects, Object{ID: r.ID(), APIVersion: r.APIVersion(), Path: r.Path(), Line: r.Line()})
 	}
 	return c
+}
+
+// declared are the objects that a controller creates, by a package's manifest.
+func declared(manifest *krm.Resource) (out []Object) {
+	root := yamltree.Deref(manifest.Node().YNode())
+	for _, n := range yamltree.Items(root, "spec", "provides") {
+		if o := yamltree.Child(n, "object"); o != nil {
+			id := krm.ID{Group: yamltree.Text(o, "group"), Kind: yamltree.Text(o, "kind"), Name: yamltree.Text(o, "name")}
+			out = append(out, Object{ID: id, Path: manifest.Path(), Line: manifest.Line() + o.Line - root.Line, Declared: true})
+		}
+	}
+	return out
 }
 
 // Uses is the first object of each API that is neither Kubernetes' own nor served by
@@ -90,7 +103,7 @@ func Of(p *krm.Package) *Contents {
 func (c *Contents) Uses() []Object {
 	var out []Object
 	for _, o := range c.Objects {
-		if BuiltIn(o.Group) || slices.Contains(c.Serves, o.GVK()) {
+		if o.Declared || BuiltIn(o.Group) || slices.Contains(c.Serves, o.GVK()) {
 			continue
 		}
 		if !slices.ContainsFunc(out, func(have Object) bool { return have.GVK() == o.GVK() }) {

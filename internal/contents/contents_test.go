@@ -65,7 +65,7 @@ func TestObjects(t *testing.T) {
 		"setters.yaml":         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: setters}\n",
 		"sub/Kptfile":          "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: s}\npipeline: {validators: [{image: x, configPath: v.yaml}]}\n",
 		"sub/v.yaml":           "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v}\n",
-		"package.yaml":         "apiVersion: variform.dev/v1alpha1\nkind: PackageManifest\nmetadata: {name: p}\nspec: {}\n",
+		"package.yaml":         "apiVersion: variform.dev/v1alpha1\nkind: PackageManifest\nmetadata: {name: p}\nspec:\n  provides:\n  - {interface: {id: i}}\n  - object: {group: apiextensions.crossplane.io, kind: Composition, name: theirs}\n",
 		"package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kptfile.kpt.dev, annotations: {config.kubernetes.io/local-config: \"true\"}}\n",
 		"fn.yaml":              "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata: {name: fn}\n",
 		"a.yaml": crd + "---\napiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: n}\n---\napiVersion: x.io/v1\nkind: Foo\nmetadata: {name: f}\n" +
@@ -82,6 +82,7 @@ func TestObjects(t *testing.T) {
 		"a.yaml:1 CustomResourceDefinition.apiextensions.k8s.io/foos.x.io of apiextensions.k8s.io/v1 CustomResourceDefinition",
 		"a.yaml:6 Service/n/db of v1 Service", "a.yaml:10 Foo.x.io/f of x.io/v1 Foo", "a.yaml:14 Foo.x.io/old of x.io/v2 Foo", "a.yaml:18 Foo.x.io/old2 of x.io/v2 Foo",
 		"a.yaml:22 Composition.apiextensions.crossplane.io/comp of apiextensions.crossplane.io/v1 Composition",
+		"package.yaml:7 Composition.apiextensions.crossplane.io/theirs of  Composition",
 	}, tell(c.Objects)); d != "" {
 		t.Errorf("objects: -want +got:\n%s", d)
 	}
@@ -90,8 +91,8 @@ func TestObjects(t *testing.T) {
 	}, tell(c.Uses())); d != "" {
 		t.Errorf("uses: -want +got:\n%s", d)
 	}
-	if d := cmp.Diff([]string{"comp"}, c.Compositions); d != "" {
-		t.Errorf("compositions: -want +got:\n%s", d)
+	if o := c.Objects[len(c.Objects)-1]; !o.Declared || !o.Placed() || c.Objects[0].Declared {
+		t.Errorf("declared: %+v", c.Objects)
 	}
 }
 

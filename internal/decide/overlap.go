@@ -104,7 +104,7 @@ func Unserved(parties []Party, served []contents.GVK) (warnings []string) {
 		said := map[contents.GVK]bool{}
 		for _, o := range p.Objects {
 			g := o.GVK()
-			if !p.New || said[g] || contents.BuiltIn(o.Group) || slices.Contains(served, g) {
+			if !p.New || o.Declared || said[g] || contents.BuiltIn(o.Group) || slices.Contains(served, g) {
 				continue
 			}
 			said[g] = true

@@ -21,6 +21,8 @@ func TestOverlaps(t *testing.T) {
 	svc, bare := list(object("/Service", "db/mysql")), list(object("/Service", "/mysql"))
 	two := list(object("/Service", "db/mysql"), object("/Service", "db/more"))
 	class, composition := list(object("storage.k8s.io/StorageClass", "/fast")), list(object("apiextensions.crossplane.io/Composition", "/db"))
+	declared := list(object("ops.x.io/Policy", "/db"))
+	declared[0].Declared = true
 	common := list(object("/Namespace", "/db"), object("apiextensions.k8s.io/CustomResourceDefinition", "/foos"))
 	for name, tc := range map[string]struct {
 		parties []Party
@@ -61,6 +63,7 @@ func TestOverlaps(t *testing.T) {
 		"what packages may have in common":  {parties: []Party{{Ref: "a", Objects: common, New: true, Takes: true}, {Ref: "b", Objects: common, New: true}}},
 		"twice in one package":              {parties: []Party{{Ref: "a", Objects: append(svc[:1:1], svc...), New: true, Takes: true}}},
 		"that is named when it comes to be": {parties: []Party{{Ref: "a", Objects: list(object("/Pod", "db/")), New: true, Takes: true}, {Ref: "b", Objects: list(object("/Pod", "db/")), New: true}}},
+		"that a controller creates":         {parties: []Party{{Ref: "a", Objects: declared, New: true, Takes: true}, {Ref: "b", Objects: declared, New: true}}, refused: []string{"b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused, warnings := Overlaps(tc.parties)
@@ -97,7 +100,7 @@ func TestUnserved(t *testing.T) {
 	}
 	deployment := contents.Object{ID: krm.ID{Group: "apps", Kind: "Deployment", Name: "d"}, APIVersion: "apps/v1"}
 	parties := []Party{
-		{Ref: "a", New: true, Objects: []contents.Object{of("v1", "good"), of("v1beta1", "old"), of("v1beta1", "older"), deployment}},
+		{Ref: "a", New: true, Objects: []contents.Object{of("v1", "good"), of("v1beta1", "old"), of("v1beta1", "older"), deployment, {ID: krm.ID{Group: "y.io", Kind: "Bar", Name: "b"}, Declared: true}}},
 		{Ref: "b", Objects: []contents.Object{of("v1beta1", "there")}},
 	}
 	served := []contents.GVK{{APIVersion: "x.io/v2", Kind: "Foo"}, {APIVersion: "x.io/v1", Kind: "Foo"}, {APIVersion: "x.io/v1", Kind: "Foo"}}

@@ -27,11 +27,15 @@ func Manifest(p *resolver.Package) (m *v1alpha1.PackageManifest, lost []string) 
 		s.Outputs = append(s.Outputs, v1alpha1.ManifestOutput{ManifestField: field(f)})
 	}
 	for _, o := range p.Provides {
-		if o.GVK != nil {
+		switch {
+		case o.GVK != nil:
 			s.Provides = append(s.Provides, v1alpha1.Provide{GVK: o.GVK})
-		} else {
+		case o.Object == nil:
 			s.Provides = append(s.Provides, v1alpha1.Provide{Interface: &v1alpha1.ProvidedInterface{ID: o.Interface, Version: o.Version}})
 		}
+	}
+	for _, o := range p.Brought() {
+		s.Provides = append(s.Provides, v1alpha1.Provide{Object: &o})
 	}
 	s.Requires, lost = requirements(p.Requires)
 	return m, lost

@@ -1,12 +1,14 @@
 package foreign
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -42,6 +44,26 @@ func TestXpkg(t *testing.T) {
 		if text := string(files[1].Data); !strings.Contains(text, "name: xpkg.example.org/org/p\n") || !strings.Contains(text, "package: xpkg.example.org/f\n") {
 			t.Errorf("the manifest is\n%s", text)
 		}
+	}
+	brings := strings.Replace(stream, "KIND", "Configuration", 1) + "---\napiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: db}\n" +
+		"---\napiVersion: apiextensions.crossplane.io/v2\nkind: CompositeResourceDefinition\nmetadata: {name: xdbs.x.io}\nspec: {group: x.io, names: {kind: XDB}, versions: [{name: v1, served: true}]}\n" +
+		"---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: validating-webhook-configuration}\n"
+	files, err := Xpkg([]byte(brings), "m.example.com/org/p", "sha256:d", "xpkg.example.org/org/p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := krm.Parse(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []string
+	for _, o := range contents.Of(pkg).Objects {
+		objects = append(objects, o.ID.String())
+	}
+	if d := cmp.Diff([]string{
+		"CompositeResourceDefinition.apiextensions.crossplane.io/xdbs.x.io", "Composition.apiextensions.crossplane.io/db", "Configuration.pkg.crossplane.io/p",
+	}, slices.Sorted(slices.Values(objects))); d != "" {
+		t.Errorf("objects: -want +got:\n%s", d)
 	}
 	for text, want := range map[string]string{
 		strings.Replace(stream, "KIND", "Other", 1):                                           "is no Crossplane package that can be read",

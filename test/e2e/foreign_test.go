@@ -259,6 +259,43 @@ func TestCrossplane(t *testing.T) {
 	w.lacks(show("provider-nop/provider.yaml"), first)
 }
 
+// Only one package of a cluster brings a Composition, as only one brings a definition:
+// of two, also where one is a kpt package, none is drafted, and both are named.
+func TestOneCompositionInTwoPackages(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
+	defer srv.Close()
+	mirror := strings.TrimPrefix(srv.URL, "http://") + "/mirror"
+	const composition = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: xbuckets.x.io}\nspec: {compositeTypeRef: {apiVersion: x.io/v1, kind: XBucket}}\n"
+	for _, name := range []string{"ref", "other"} {
+		xpkg(t, mirror+"/acme/"+name+":v1.0.0", "apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata: {name: "+name+"}\nspec: {}\n---\n"+composition)
+	}
+	w := newHTTPWorld(t, "c1")
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - oci: {repository: "+mirror+", mirrorOf: xpkg.upbound.io}\n  - git: {repo: "+w.url("catalog")+"}\n")
+	w.write("registry.yaml", "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: mirror}\nspec: {type: oci, oci: {registry: "+mirror+"}}\n")
+	asked := func(name, pkg string) {
+		w.write(name+".yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: "+name+"}\nspec: {target: c1, package: "+pkg+"}\n")
+	}
+	asked("ref", "xpkg.upbound.io/acme/ref")
+	asked("other", "xpkg.upbound.io/acme/other")
+	p := w.apply()
+	w.contains(p.out, "both xpkg.upbound.io/acme/other and xpkg.upbound.io/acme/ref would own Composition.apiextensions.crossplane.io/xbuckets.x.io")
+	if refs := w.repos["c1"].Git(t, "for-each-ref", "refs/heads/drafts"); p.status != 1 || refs != "" {
+		t.Errorf("status %d, Drafts %s", p.status, refs)
+	}
+
+	w.write("other.yaml", "")
+	w.mustApply()
+	w.mustRun(0, "approve", "c1")
+	w.offer("plain", "1.0.0", "", gittest.Text{"c.yaml": composition})
+	asked("plain", "plain")
+	p = w.apply()
+	w.contains(p.out, "packages ref and plain both bring Composition.apiextensions.crossplane.io/xbuckets.x.io (ref/package.yaml:", "plain/c.yaml:1")
+	if refs := w.repos["c1"].Git(t, "for-each-ref", "refs/heads/drafts"); p.status != 1 || refs != "" {
+		t.Errorf("status %d, Drafts %s", p.status, refs)
+	}
+}
+
 // Bundles of Porter's, as people write them and as they are built, are versions in a
 // source, and what they take and need is answered; a literal credential is refused
 // where it stands, and what it says is not told.

@@ -99,12 +99,34 @@ func (g GroupVersionKind) Group() string {
 // GroupKind is "group/Kind": what has one owner in a cluster, whatever the version.
 func (g GroupVersionKind) GroupKind() string { return g.Group() + "/" + g.Kind }
 
-// Provide is an API or a well-known interface that a package offers: exactly one of them.
+// Provide is an API, a well-known interface or an object that a package offers: exactly one of them.
 type Provide struct {
 	// GVK is an API that the package brings.
 	GVK *GroupVersionKind `json:"gvk,omitempty"`
 	// Interface is a well-known interface that the package implements.
 	Interface *ProvidedInterface `json:"interface,omitempty"`
+	// Object is a cluster-scoped object that a controller creates from the package, as Crossplane creates Compositions:
+	// no file of the package has it. Only one package of a cluster may bring it.
+	Object *ProvidedObject `json:"object,omitempty"`
+}
+
+// ProvidedObject is a cluster-scoped object.
+type ProvidedObject struct {
+	// Group is its API group, such as apiextensions.crossplane.io; empty for Kubernetes' core group.
+	Group string `json:"group,omitempty"`
+	// Kind is its kind.
+	Kind string `json:"kind"`
+	// Name is its name.
+	Name string `json:"name"`
+}
+
+// String is Kind.group/name.
+func (o ProvidedObject) String() string {
+	kind := o.Kind
+	if o.Group != "" {
+		kind += "." + o.Group
+	}
+	return kind + "/" + o.Name
 }
 
 // ProvidedInterface is a well-known interface at a version.

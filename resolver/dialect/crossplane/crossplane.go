@@ -67,7 +67,7 @@ func (f *file) document(root dialect.Node) bool {
 	group, _, _ := strings.Cut(root.Get("apiVersion").Text(), "/")
 	kind := root.Get("kind").Text()
 	if group == "apiextensions.k8s.io" || group == "apiextensions.crossplane.io" {
-		f.definition(kind, root)
+		f.definition(group, kind, root)
 		return false
 	}
 	if group != "crossplane.io" && !strings.HasSuffix(group, ".crossplane.io") {
@@ -102,8 +102,9 @@ func (f *file) metadata(root dialect.Node) {
 	f.r.Packages, f.meta = append(f.r.Packages, p), true
 }
 
-// definition adds what a package brings to the one whose metadata came before.
-func (f *file) definition(kind string, root dialect.Node) {
+// definition adds what a package brings to the one whose metadata came before. Webhook configurations are not among it:
+// Crossplane calls them like the package that it installs.
+func (f *file) definition(group, kind string, root dialect.Node) {
 	if !f.meta {
 		return
 	}
@@ -121,10 +122,12 @@ func (f *file) definition(kind string, root dialect.Node) {
 				}})
 			}
 		}
-	case "Composition":
-		p.Compositions = append(p.Compositions, root.Get("metadata", "name").Text())
 	}
-	p.Objects = append(p.Objects, kind+"/"+root.Get("metadata", "name").Text())
+	name := root.Get("metadata", "name").Text()
+	if kind != "CustomResourceDefinition" { // its API says the same
+		p.Bring(resolver.Object{Group: group, Kind: kind, Name: name})
+	}
+	p.Objects = append(p.Objects, kind+"/"+name)
 }
 
 // dependencies reads the entries of dependsOn, the design's and today's: exactly one of an API, a range of

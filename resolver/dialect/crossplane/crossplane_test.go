@@ -195,7 +195,11 @@ func TestReadToday(t *testing.T) {
 	}
 	xapp, claim := resolver.GVK{APIVersion: "example.org/v1", Kind: "XApp"}, resolver.GVK{APIVersion: "example.org/v1", Kind: "App"}
 	want := resolver.Package{
-		Scope: resolver.ScopeCluster, Provides: []resolver.Provide{{GVK: &xapp}, {GVK: &claim}}, Compositions: []string{"small"},
+		Scope: resolver.ScopeCluster, Compositions: []string{"small"},
+		Provides: []resolver.Provide{
+			{GVK: &xapp}, {GVK: &claim},
+			{Object: &resolver.Object{Group: "apiextensions.crossplane.io", Kind: "CompositeResourceDefinition", Name: "xapps.example.org"}},
+		},
 		Objects: []string{"CompositeResourceDefinition/xapps.example.org", "Composition/small"},
 		Requires: []resolver.Requirement{
 			{Alias: "provider-a", Package: "registry.example.org/org/provider-a", Version: ">=v0.1.0"},
