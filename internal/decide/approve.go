@@ -168,7 +168,7 @@ func RefuseWanted(list []*Candidate, locks Locks, unread bool) {
 	for _, c := range list {
 		switch {
 		case c.From != lifecycle.DeletionProposed || c.Err != nil:
-		case c.Repo.Wanted[c.Package.Path], c.unit().locked() && locks[c.unit()].has(c.ref()):
+		case c.Repo.Wanted[c.Package.Path], c.Unit().locked() && locks[c.Unit()].has(c.ref()):
 			c.Err = errors.New("it is proposed for deletion, and wanted again: run apply, which takes the proposal back, or remove what wants it")
 		case unread:
 			c.Err = errors.New("not all inputs could be read, so that it cannot be told that nothing wants it: correct them, and approve again")
@@ -188,7 +188,7 @@ func RefuseHeld(list []*Candidate) {
 // Unneeded refuses a lock, and what was drafted for others, where its target has no
 // use for it by now, or it cannot be told. targets are those that were resolved.
 func (c *Candidate) Unneeded(targets []*Target) error {
-	u := c.unit()
+	u := c.Unit()
 	i := slices.IndexFunc(targets, func(t *Target) bool { return t.Repo == u.Repo && t.Directory == u.Dir })
 	switch {
 	case i < 0:
@@ -235,11 +235,12 @@ func (u Unit) Below(p string) (ref string, ok bool) {
 
 func (u Unit) target() string { return path.Join(u.Repo.Name, u.Dir) }
 
-func (c *Candidate) unit() Unit { return Unit{c.Repo, In(c.Repo, c.Identity.Package)} }
+// Unit returns the target that the candidate is in.
+func (c *Candidate) Unit() Unit { return Unit{c.Repo, In(c.Repo, c.Identity.Package)} }
 
 // ref is the package's path below its target.
 func (c *Candidate) ref() string {
-	return strings.TrimPrefix(strings.TrimPrefix(c.Identity.Package, c.unit().Dir), "/")
+	return strings.TrimPrefix(strings.TrimPrefix(c.Identity.Package, c.Unit().Dir), "/")
 }
 
 // IsLock reports whether the candidate is a target's lock.
@@ -250,7 +251,7 @@ func Units(list []*Candidate) []Unit {
 	var out []Unit
 	seen := map[Unit]bool{}
 	for _, c := range list {
-		if u := c.unit(); !seen[u] {
+		if u := c.Unit(); !seen[u] {
 			seen[u] = true
 			out = append(out, u)
 		}
@@ -332,7 +333,7 @@ func (g LockGraph) below(ref string) map[string]bool {
 func byUnit(list []*Candidate) map[Unit][]*Candidate {
 	out := map[Unit][]*Candidate{}
 	for _, c := range list {
-		out[c.unit()] = append(out[c.unit()], c)
+		out[c.Unit()] = append(out[c.Unit()], c)
 	}
 	return out
 }
@@ -346,8 +347,8 @@ func WithNeeds(chosen, all []*Candidate, locks Locks) []*Candidate {
 	}
 	here := byUnit(all)
 	for _, c := range chosen {
-		need := locks[c.unit()].below(c.ref())
-		for _, o := range here[c.unit()] {
+		need := locks[c.Unit()].below(c.ref())
+		for _, o := range here[c.Unit()] {
 			in[o] = in[o] || o.From.Open() && need[o.ref()]
 		}
 	}

@@ -118,9 +118,9 @@ func NewNeeds(chosen, all []*Candidate, locks, named Locks, stands Standing) Nee
 		n.Stops[u] = locks[u].missing(u, stands[u])
 	}
 	for _, c := range all {
-		if stops := n.Stops[c.unit()]; stops != nil && !in[c] && c.From.Open() && !c.IsLock() {
+		if stops := n.Stops[c.Unit()]; stops != nil && !in[c] && c.From.Open() && !c.IsLock() {
 			if _, said := stops[c.ref()]; !said {
-				stops[c.ref()] = Stop{How: "is open (" + string(c.From) + ")", Do: "approve that too, or the target " + c.unit().target() + " as a whole" + alone}
+				stops[c.ref()] = Stop{How: "is open (" + string(c.From) + ")", Do: "approve that too, or the target " + c.Unit().target() + " as a whole" + alone}
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func (u Unit) at(ref string) *Package { return u.Repo.Package(u.Repo.Path(path.J
 // needed is then for an answer of now to say.
 func (l Locks) Outdated(list []*Candidate) bool {
 	for _, c := range list {
-		if o := c.Offer; o != nil && len(o.Requires) > 0 && !SameNumber(l[c.unit()][c.ref()].Version, o.Version) {
+		if o := c.Offer; o != nil && len(o.Requires) > 0 && !SameNumber(l[c.Unit()][c.ref()].Version, o.Version) {
 			return true
 		}
 	}
@@ -270,7 +270,7 @@ func (u Unit) identity(ref string) Identity {
 func (n Needs) refuseWithout(list []*Candidate) {
 	stops := map[Unit]Stops{}
 	for _, c := range list {
-		u := c.unit()
+		u := c.Unit()
 		if stops[u] == nil {
 			if stops[u] = maps.Clone(n.Stops[u]); stops[u] == nil {
 				stops[u] = Stops{}
@@ -281,7 +281,7 @@ func (n Needs) refuseWithout(list []*Candidate) {
 		}
 	}
 	for _, c := range list {
-		u := c.unit()
+		u := c.Unit()
 		if c.Err != nil || !c.From.Open() {
 			continue
 		}
@@ -366,7 +366,7 @@ func Comes(w *Want, r Ruling, open bool) Coming {
 
 // Answered adds what a candidate's target was answered.
 func (l Locks) Answered(c *Candidate, w *Want) {
-	if u := c.unit(); l[u] == nil && w.Target != nil && w.Target.Answer != nil && w.Target.Answer.Lock != nil {
+	if u := c.Unit(); l[u] == nil && w.Target != nil && w.Target.Answer != nil && w.Target.Answer.Lock != nil {
 		l[u] = NewLockGraph(&w.Target.Answer.Lock.Spec)
 	}
 }

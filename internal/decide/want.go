@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -232,6 +233,36 @@ func (l *Lock) Without(t *Target, failed func(ref string) bool) (*Lock, error) {
 	doc := *l.Document
 	doc.Spec = *kept
 	return NewLock(t, &doc, l.When)
+}
+
+// After is the lock as it is true of a registered branch with a placed lock, nil for none,
+// once some of what it names is published: a package of which the branch does not hold the
+// locked version, and what needs that, stands as the placed lock has it, and one that it no
+// longer names stays while it is there. there are the versions of the branch's packages, by
+// path below the target. After returns nil where that is the placed lock, or no package.
+func (l *Lock) After(t *Target, placed *resolver.Lock, there map[string]string) (*Lock, error) {
+	versions := map[string]string{}
+	for n := range l.Document.Spec.Packages {
+		p := &l.Document.Spec.Packages[n]
+		versions[path.Join(p.Namespace, p.Name)] = p.Version
+	}
+	spec, _ := depend.Kept(&l.Document.Spec, placed, func(ref string) bool {
+		version, names := versions[ref]
+		_, stands := there[ref]
+		return !names && stands || names && t.Wants[ref] != nil && !asLocked(there[ref], version)
+	})
+	if len(spec.Packages) == 0 || placed != nil && SameLock(placed, spec) {
+		return nil, nil
+	}
+	doc := *l.Document
+	doc.Spec = *spec
+	return NewLock(t, &doc, l.When)
+}
+
+// asLocked reports whether a package's version is the locked one. A package need not know
+// the build that it is.
+func asLocked(version, locked string) bool {
+	return version == locked || version != "" && !strings.Contains(version, "+") && SameNumber(version, locked)
 }
 
 // Differs lists what is other than in the lock that a revision holds, nil for none.

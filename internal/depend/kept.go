@@ -11,21 +11,27 @@ import (
 )
 
 // Kept is a lock in which packages that could not be made, and what needs them, are as
-// an older lock has them, with what they needed there. unmade are those of them that
-// are other than that; for none it is the lock as it is.
+// an older lock has them, with what they needed there; a package that is gone and did not
+// go is as it was. unmade are those of them that are other than that; for none it is the
+// lock as it is.
 func Kept(now, old *resolver.Lock, failed func(ref string) bool) (lock *resolver.Lock, unmade []string) {
+	var gone []string
 	for _, c := range Changed(old, now) {
-		if !c.Gone && failed(c.Ref) {
+		switch {
+		case !failed(c.Ref):
+		case c.Gone:
+			gone = append(gone, c.Ref)
+		default:
 			unmade = append(unmade, c.Ref)
 		}
 	}
-	if len(unmade) == 0 {
+	if len(unmade)+len(gone) == 0 {
 		return now, nil
 	}
 	out := *now
 	kept, taken := hangingOn(now, unmade), map[string]bool{}
 	out.Packages = slices.DeleteFunc(slices.Clone(now.Packages), func(p resolver.LockedPackage) bool { return kept[lockedRef(&p)] })
-	for todo := slices.Sorted(maps.Keys(kept)); len(todo) > 0; todo = todo[1:] {
+	for todo := slices.Concat(slices.Sorted(maps.Keys(kept)), gone); len(todo) > 0; todo = todo[1:] {
 		if p := lockedAt(old, todo[0]); p != nil && lockedAt(&out, todo[0]) == nil {
 			taken[todo[0]] = true
 			out.Packages = append(out.Packages, *p)
@@ -48,7 +54,7 @@ func Kept(now, old *resolver.Lock, failed func(ref string) bool) (lock *resolver
 	if out.Plan = planOf(&out, now.Plan); len(Changed(old, &out)) == 0 {
 		out.Plan = old.Plan
 	}
-	return &out, unmade
+	return &out, slices.Concat(unmade, gone)
 }
 
 // hangingOn are some packages of a lock and all that needs them.

@@ -88,6 +88,14 @@ func TestKept(t *testing.T) {
 			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "1.0.0"), p("web", "1.0.0", "log")}, Plan: [][]string{{"log"}, {"web"}}},
 			[]string{"log"},
 		},
+		"gone": {
+			"what is there yet stays, with who owns its APIs",
+			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "2.0.0")}, Plan: [][]string{{"log"}}},
+			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "1.0.0"), p("old", "1.0.0", "log"), p("off", "1.0.0")}, CustomResourceDefinitions: map[string]string{"O.x": "old", "F.x": "off"}},
+			[]string{"old"},
+			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "2.0.0"), p("old", "1.0.0", "log")}, CustomResourceDefinitions: map[string]string{"O.x": "old"}, Plan: [][]string{{"old"}, {"log"}}},
+			[]string{"old"},
+		},
 		"beside it": {
 			"each is named with its folder",
 			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "1.0.0"), in("a", p("log", "2.0.0")), in("a", p("web", "2.0.0", "a/log")), in("b", p("web", "2.0.0", "log"))}},

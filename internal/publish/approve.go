@@ -10,10 +10,12 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/resolver"
 )
 
 // Verdict is what became of one revision that a person decided about.
@@ -35,10 +37,27 @@ type Approver struct {
 	Verb decide.Verb
 	// Needs governs what is approved.
 	Needs decide.Needs
+	// Lock, where not nil, has locks written with what they name.
+	Lock Locker
 	// Signature is the person's; without a time, Variform's own for commits that
 	// take theirs from what they join.
 	Signature gitrepo.Signature
 }
+
+// Lock is the package of a lock that goes with a publication of what it names.
+type Lock struct {
+	Repo    *observe.Repo
+	Package *decide.Package
+	// From is the revision that a run would draft of it, in no branch.
+	From *decide.Revision
+	// Files are the package's, Machine those of the package without people's edits, nil where
+	// that is not known.
+	Files, Machine []krm.File
+}
+
+// Locker returns the lock of a target, of which some packages stand on the registered branch,
+// that is true once some revisions are published or removed; nil where it stays as it is.
+type Locker func(ctx context.Context, u decide.Unit, stands map[string]*resolver.Package, goes []*decide.Candidate) (*Lock, error)
 
 // Machine approves what is published without a person.
 func Machine(read *observe.Reader, needs decide.Needs) *Approver {
@@ -106,11 +125,91 @@ func (a *Approver) merge(ctx context.Context, git observe.Repository, list []*Ve
 				}
 			}
 		}
+		if !refused && a.Verb == decide.Approve {
+			refused = a.lock(ctx, m, candidates, of)
+		}
 		if !refused {
 			return m
 		}
 		_ = m.batch.Close()
 	}
+}
+
+// lock writes the locks that are true after the publication, each in the push that
+// publishes what it names (docs/design/dependencies.md#the-lock). A target whose lock cannot
+// be written is refused; it then returns true.
+func (a *Approver) lock(ctx context.Context, m *merger, list []*decide.Candidate, of map[*decide.Candidate]*Verdict) (refused bool) {
+	if a.Lock == nil {
+		return false
+	}
+	units, stands := decide.Units(list), a.Needs.Stands
+	if stands == nil {
+		stands = a.Read.ReadStanding(ctx, units)
+	}
+	for _, u := range units {
+		var goes []*decide.Candidate
+		var asked *Verdict // the lock's Draft, where a person decides about that too
+		for _, c := range list {
+			switch {
+			case c.Unit() != u:
+			case c.IsLock():
+				asked = of[c]
+			case c.Err == nil:
+				goes = append(goes, c)
+			}
+		}
+		if asked == nil && len(goes) == 0 || asked != nil && asked.Err == nil {
+			continue
+		}
+		lock, err := a.Lock(ctx, u, stands[u], goes)
+		if err == nil && lock != nil {
+			err = m.relock(ctx, lock, asked, len(goes) == 0)
+		}
+		for _, c := range goes {
+			if err != nil {
+				c.Err, refused = fmt.Errorf("the lock of its target cannot be written: %w", err), true
+			}
+		}
+	}
+	return refused
+}
+
+// relock publishes a lock, as its open Draft where that holds the same: what was asked of
+// that is then done. Where the Draft alone is asked for, nothing else is published.
+func (m *merger) relock(ctx context.Context, l *Lock, asked *Verdict, draftOnly bool) error {
+	tree, err := m.batch.PackageTree(l.Files)
+	if err != nil {
+		return err
+	}
+	h, err := m.head(ctx, l.Repo, l.Package.Path)
+	if err != nil {
+		return err
+	}
+	from := *l.From
+	if draft := l.Package.Open(); draft != nil {
+		if there, err := l.Repo.TreeAt(ctx, draft.Ref.Commit, l.Package.Path); err == nil && gitrepo.Hash(there) == tree {
+			from.Ref, from.Workspace = draft.Ref, draft.Workspace
+		}
+	}
+	if draftOnly && from.Ref.Name == "" {
+		return nil
+	}
+	if l.Machine != nil {
+		hydrated, err := m.batch.PackageTree(l.Machine)
+		if err != nil {
+			return err
+		}
+		from.Machine.Hydrated = decide.Hash(hydrated)
+	}
+	if err := l.Repo.ReadNumbers(ctx, l.Package); err != nil {
+		return err
+	}
+	n := l.Package.Next()
+	commit, err := m.put(ctx, l.Repo, l.Package, h, &from, decide.Hash(tree), trailers(&from))
+	if asked != nil && err == nil && from.Ref == asked.Head.Ref {
+		asked.Err, asked.To, asked.Number, asked.Commit = nil, lifecycle.Published, n, commit.String()
+	}
+	return err
 }
 
 func candidatesOf(list []*Verdict) []*decide.Candidate {
@@ -305,27 +404,41 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	if v.Unprovable != nil {
 		says.Unproved, _, _ = strings.Cut(v.Unprovable.Error(), "\n")
 	}
-	message, err := gitrepo.FormatMessage(fmt.Sprintf("Approve %s/v%d", path, n),
-		&gitrepo.Annotation{Package: path, WorkspaceName: v.Workspace, Revision: fmt.Sprint(n)}, says)
+	commit, err := m.put(ctx, r, v.Package, h, v.Judged(), tree, says)
 	if err != nil {
 		return err
 	}
-	parents := []gitrepo.Hash{gitrepo.Hash(v.Head.Ref.Commit)}
-	if !h.commit.IsZero() {
-		parents = []gitrepo.Hash{h.commit, gitrepo.Hash(v.Head.Ref.Commit)}
+	v.To, v.Number, v.Commit = lifecycle.Published, n, commit.String()
+	return nil
+}
+
+// put commits a package's tree to the registered branch and tags it as the package's next
+// revision. Its Draft, where from has a branch, is joined and goes.
+func (m *merger) put(ctx context.Context, r *observe.Repo, p *decide.Package, h branchHead, from *decide.Revision, tree decide.Hash, says gitrepo.Trailers) (gitrepo.Hash, error) {
+	n := p.Next()
+	message, err := gitrepo.FormatMessage(fmt.Sprintf("Approve %s/v%d", p.Path, n),
+		&gitrepo.Annotation{Package: p.Path, WorkspaceName: from.Workspace, Revision: fmt.Sprint(n)}, says)
+	if err != nil {
+		return gitrepo.Hash{}, err
+	}
+	var parents []gitrepo.Hash
+	for _, parent := range []gitrepo.Hash{h.commit, gitrepo.Hash(from.Ref.Commit)} {
+		if !parent.IsZero() {
+			parents = append(parents, parent)
+		}
 	}
 	c, err := m.commit(ctx, r, h, gitrepo.CommitSpec{
-		Path: path, PackageTree: gitrepo.Hash(tree), Parents: parents, Author: m.signed(h, v.Head), Message: message,
+		Path: p.Path, PackageTree: gitrepo.Hash(tree), Parents: parents, Author: m.signed(h, from), Message: message,
 	})
 	if err != nil {
-		return err
+		return gitrepo.Hash{}, err
 	}
-	m.moves = append(m.moves,
-		decide.Move{Name: lifecycle.PublishedRef(path, n), New: decide.Hash(c.Hash)},
-		decide.Move{Name: v.Head.Ref.Name, Old: v.Head.Ref.Hash})
-	m.edits = append(m.edits, published(path, v.Judged(), n, c.Hash.String(), tree))
-	v.To, v.Number, v.Commit = lifecycle.Published, n, c.Hash.String()
-	return nil
+	m.moves = append(m.moves, decide.Move{Name: lifecycle.PublishedRef(p.Path, n), New: decide.Hash(c.Hash)})
+	if from.Ref.Name != "" {
+		m.moves = append(m.moves, decide.Move{Name: from.Ref.Name, Old: from.Ref.Hash})
+	}
+	m.edits = append(m.edits, published(p.Path, from, n, c.Hash.String(), tree))
+	return c.Hash, nil
 }
 
 // signed is the signature of a merge; Variform's own has the time of the newest

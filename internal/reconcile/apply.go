@@ -55,7 +55,10 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	plan.run.closeStages()
 	plan.sort()                      // so that publications on one branch follow in order
 	plan.run.govern(ctx, plan.Items) // what was to come may have been refused
-	e.publishActivated(ctx, plan.Items)
+	locks := newLocker(plan.run)
+	e.publishActivated(ctx, locks, plan.Items)
+	plan.Items = locks.redraft(ctx, plan.Items)
+	plan.sort()
 	return ctx.Err()
 }
 
@@ -181,7 +184,7 @@ func (r *run) removeAgain(ctx context.Context, was *decide.Orphan) []*Item {
 // publishActivated publishes the Drafts of variants with activation Automatic,
 // those that this run wrote among them. They are read anew: a Draft that moved
 // since is left for the next run.
-func (e *Engine) publishActivated(ctx context.Context, items []*Item) {
+func (e *Engine) publishActivated(ctx context.Context, locks *locker, items []*Item) {
 	byRepo := map[observe.Repository][]*Item{}
 	for _, i := range items {
 		if i.publish && i.Err == nil {
@@ -193,14 +196,14 @@ func (e *Engine) publishActivated(ctx context.Context, items []*Item) {
 	g.SetLimit(e.read.Repositories())
 	for git, list := range byRepo {
 		g.Go(func() error {
-			e.publishRepo(ctx, git, list)
+			e.publishRepo(ctx, git, list, locks)
 			return nil
 		})
 	}
 	_ = g.Wait()
 }
 
-func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items []*Item) {
+func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items []*Item, locks *locker) {
 	if err := e.read.Reread(ctx, git); err != nil {
 		for _, i := range items {
 			i.fail(err)
@@ -233,7 +236,9 @@ func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items 
 		return v.Err != nil
 	})
 	decide.OneEach(candidates)
-	publish.Machine(e.read, needs).Decide(ctx, git, verdicts)
+	a := publish.Machine(e.read, needs)
+	a.Lock = locks.after
+	a.Decide(ctx, git, verdicts)
 	e.published(verdicts)
 	for _, v := range verdicts {
 		i := of[v]

@@ -59,7 +59,8 @@ var ErrMoved = publish.ErrMoved
 // be read, so that what it holds was not decided. The error says that nothing
 // was tried.
 func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, problems []error, err error) {
-	chosen, needs, problems, err := e.candidates(ctx, e.read.ReadOpen(ctx), req)
+	s := e.read.ReadOpen(ctx)
+	chosen, needs, problems, err := e.candidates(ctx, s, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,6 +75,12 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 		byRepo[v.Repo.Git] = append(byRepo[v.Repo.Git], v)
 	}
 	a := &publish.Approver{Read: e.read, Verb: req.Verb, Needs: needs(chosen), Signature: signature}
+	if req.Verb == decide.Approve {
+		if err := readLocks(ctx, e, s, chosen); err != nil {
+			problems = append(problems, err)
+		}
+		a.Lock = newLocker(e.newRun(s, false)).after
+	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.read.Repositories())
 	for git, list := range byRepo {

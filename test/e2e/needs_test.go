@@ -80,9 +80,12 @@ func TestRefusalTravels(t *testing.T) {
 		if n := strings.Count(r.out, "config.wiring.size is False"); n != 1 {
 			t.Errorf("approve %v gives the cause %d times:\n%s", args, n, r.out)
 		}
-		for _, pkg := range []string{"app", "mid", "db", "variform-lock"} {
+		for _, pkg := range []string{"app", "mid", "db"} {
 			if w.on("main", pkg) {
 				t.Fatalf("approve %v published %s:\n%s", args, pkg, r.out)
+			}
+			if w.on("main", "variform-lock") && strings.Contains(w.show("c1", "main", "variform-lock/lock.yaml"), "name: "+pkg+"\n") {
+				t.Errorf("approve %v locked %s, which is not there", args, pkg)
 			}
 		}
 		if args[0] == "c1" && !w.on("main", "log") {
@@ -98,7 +101,7 @@ func TestRefusalTravels(t *testing.T) {
 	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: c1, package: db, parameters: {size: '3'}}\n")
 	w.mustApply()
 	w.mustRun(0, "approve", "c1")
-	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-4", "--first-parent", "main"), "Approve variform-lock/v1\nApprove app/v1\nApprove mid/v1\nApprove db/v1")
+	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-4", "--first-parent", "main"), "Approve variform-lock/v2\nApprove app/v1\nApprove mid/v1\nApprove db/v1")
 }
 
 // Two packages of one name, one of them global: each is published for those that need it, by a
@@ -119,8 +122,8 @@ func TestSameNames(t *testing.T) {
 	w.contains(r.out, "c1/db ", "c1/team/web ")
 	w.lacks(r.out, "c1/team/db", "c1/team/shop")
 	w.contains(w.repos["c1"].Git(t, "show", "db/v1:db/package.yaml"), "version: 1.1.0")
+	w.wantActions(w.mustApply(), all("update", "c1/variform-lock"))
 	refs := w.refs()
-	w.mustApply()
 	w.mustApply()
 	w.unchanged(refs)
 	r = w.mustRun(0, "approve", "c1/team/shop")
@@ -329,7 +332,7 @@ func TestAutomaticNeeds(t *testing.T) {
 
 	w.write("db-auto.yaml", automatic("db", "db"))
 	w.mustApply()
-	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-2", "--first-parent", "main"), "Approve app/v1\nApprove db/v1")
+	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-3", "--first-parent", "main"), "Approve variform-lock/v1\nApprove app/v1\nApprove db/v1")
 
 	// What is held stays, and what needs it waits.
 	w.mustRun(0, "hold", "db", "--reason", "no")
@@ -337,7 +340,7 @@ func TestAutomaticNeeds(t *testing.T) {
 	w.needs("app", "1.1.0")
 	p = w.mustApply()
 	w.lacks(p.out, "it needs c1/db") // it stands as it is to be
-	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-1", "--first-parent", "main"), "Approve app/v2")
+	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-2", "--first-parent", "main"), "Approve variform-lock/v2\nApprove app/v2")
 }
 
 // What a server refuses by a rule of its own is left out, with what needs it; the
@@ -372,7 +375,7 @@ func TestServerRefusesOne(t *testing.T) {
 					out = w.mustRun(1, "approve", "c1").out
 				}
 				w.contains(out, "the server refused", "it needs c1/db, which was refused")
-				for pkg, want := range map[string]bool{"db": false, "app": false, "log": true, "variform-lock": false} {
+				for pkg, want := range map[string]bool{"db": false, "app": false, "log": true, "variform-lock": true} {
 					if w.on("main", pkg) != want {
 						t.Errorf("%s is on main: %t\n%s", pkg, !want, out)
 					}
@@ -593,8 +596,8 @@ func TestDriftOfADependency(t *testing.T) {
 	}
 }
 
-// A lock that a person edited is not approved as it is: the next run writes what was
-// resolved.
+// A lock that a person edited is not approved as it is: what was resolved is written with
+// what it names.
 func TestLockEditedByHand(t *testing.T) {
 	t.Parallel()
 	w := needing(t)
@@ -606,14 +609,10 @@ func TestLockEditedByHand(t *testing.T) {
 	lock := w.show("c1", branch, file)
 	w.repos["c1"].Commit(t, branch, "by hand", gittest.Text{file: strings.Replace(lock, "version: 1.0.0", "version: 0.9.0", 1)})
 	w.contains(w.mustRun(1, "approve", "--all").out, "it was edited by hand")
-	if w.on("main", "variform-lock") {
-		t.Error("it was published")
-	}
-	w.mustApply()
-	w.mustRun(0, "approve", "--all")
 	if got := w.show("c1", "main", file); got != lock {
 		t.Errorf("the lock is\n%s", got)
 	}
+	w.wantActions(w.mustApply(), all("discard", "c1/variform-lock"))
 }
 
 // needingInFolders has a target in each folder of one repository; want applies a version of
@@ -694,4 +693,75 @@ func TestLocksOfEarlierPrograms(t *testing.T) {
 		}
 	}
 	w.contains(w.mustRun(0, "review").out, "variform-lock: 3 variants in 2 classes", "edited by hand: c1/clusters/west/variform-lock")
+}
+
+// The push that publishes a package of a target writes the lock that is true then: the lock
+// never waits behind another change of the target.
+func TestLockOfEachPush(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	for _, v := range []string{"1.0.0", "2.0.0"} {
+		w.offer("lib-a", v, "", nil)
+		w.offer("lib-b", v, "", nil)
+		w.offer("a", v, "  requires: [{alias: l, package: lib-a, version: ="+v+"}]\n", nil)
+		w.offer("b", v, "  requires: [{alias: l, package: lib-b, version: ="+v+"}]\n", nil)
+	}
+	// locked is the version of each package in the lock of a branch, in their order.
+	locked := func(branch string) string {
+		t.Helper()
+		var out []string
+		name := ""
+		for _, line := range strings.Split(w.show("c1", branch, "variform-lock/lock.yaml"), "\n") {
+			if rest, ok := strings.CutPrefix(line, "  - name: "); ok {
+				name = rest
+			} else if rest, ok := strings.CutPrefix(line, "    version: "); ok {
+				out = append(out, name+" "+rest)
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	atRest := func(when string) {
+		t.Helper()
+		w.mustApply()
+		w.wantActions(w.mustApply(), map[string]string{})
+		w.mustRun(0, "plan")
+		if out := w.mustRun(0, "status").out; strings.Contains(out, "NEEDS ATTENTION") {
+			t.Errorf("%s:\n%s", when, out)
+		}
+	}
+	for _, step := range []struct{ version, first, then, middle, end string }{
+		{"1.0.0", "a", "b", "a 1.0.0, lib-a 1.0.0", "a 1.0.0, b 1.0.0, lib-a 1.0.0, lib-b 1.0.0"},
+		{"2.0.0", "b", "a", "a 1.0.0, b 2.0.0, lib-a 1.0.0, lib-b 2.0.0", "a 2.0.0, b 2.0.0, lib-a 2.0.0, lib-b 2.0.0"},
+	} {
+		w.needs("a", step.version)
+		w.needs("b", step.version)
+		w.mustApply()
+		w.mustRun(0, "approve", step.first)
+		if got := locked("main"); got != step.middle {
+			t.Fatalf("after %s %s the lock has %s, want %s", step.first, step.version, got, step.middle)
+		}
+		if step.first == "b" { // the other Draft is approved with no run between
+			atRest("one of two approved")
+		}
+		w.mustRun(0, "approve", step.then)
+		if got := locked("main"); got != step.end {
+			t.Fatalf("after %s %s the lock has %s, want %s", step.then, step.version, got, step.end)
+		}
+		if left := w.repos["c1"].Git(t, "branch", "--list", "drafts/*"); left != "" {
+			t.Errorf("left of %s:\n%s", step.version, left)
+		}
+		atRest("all approved")
+	}
+	// What is published by itself is locked, whatever else of the target waits.
+	w.write("automatic.yaml", automatic("a", "a"))
+	w.offer("lib-b", "3.0.0", "", nil)
+	w.offer("a", "3.0.0", "  requires: [{alias: l, package: lib-a, version: =2.0.0}]\n", nil)
+	w.offer("b", "3.0.0", "  requires: [{alias: l, package: lib-b, version: =3.0.0}]\n", nil)
+	w.needs("a", "3.0.0")
+	w.needs("b", "3.0.0")
+	w.mustApply()
+	if got, want := locked("main"), "a 3.0.0, b 2.0.0, lib-a 2.0.0, lib-b 2.0.0"; got != want {
+		t.Fatalf("after a run the lock has %s, want %s", got, want)
+	}
+	atRest("one published by itself")
 }
