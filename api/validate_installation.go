@@ -22,6 +22,12 @@ func ValidateInstallation(in *v1alpha1.Installation) Issues {
 	for _, name := range slices.Sorted(maps.Keys(in.Spec.Credentials)) {
 		i.secret(keyed("spec.credentials", name), in.Spec.Credentials[name])
 	}
+	for n := range in.Status.Outputs {
+		if in.Status.Outputs[n].Name == "" {
+			i.required(index("status.outputs", n)+".name", "")
+		}
+	}
+	validateProvides(&i, "status.provides", in.Status.Provides)
 	d := in.Spec.Dependencies
 	if d == nil {
 		return i

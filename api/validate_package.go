@@ -42,10 +42,7 @@ func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 		}
 	}
 	i.unique("spec.outputs", "name", names)
-	for n := range s.Provides {
-		p := &s.Provides[n]
-		i.exactlyOne(index("spec.provides", n), map[string]bool{"gvk": p.GVK != nil, "interface": p.Interface != nil, "object": p.Object != nil})
-	}
+	validateProvides(&i, "spec.provides", s.Provides)
 	for n := range s.Parameters {
 		if d := s.Parameters[n].Default; d != nil {
 			i.defaultTemplate(index("spec.parameters", n)+".default", *d, s.Requires)
@@ -53,6 +50,14 @@ func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 	}
 	i.requirements("spec.requires", s.Requires, s.Credentials)
 	return i
+}
+
+// validateProvides checks that each entry has one of what a package can provide.
+func validateProvides(i *Issues, field string, list []v1alpha1.Provide) {
+	for n := range list {
+		p := &list[n]
+		i.exactlyOne(index(field, n), map[string]bool{"gvk": p.GVK != nil, "interface": p.Interface != nil, "object": p.Object != nil})
+	}
 }
 
 // packageName is the last part of a package's name that is a path, or a reference

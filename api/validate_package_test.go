@@ -176,6 +176,11 @@ func TestPackageKindErrors(t *testing.T) {
 				`line 11: spec.dependencies.overrides[2].alias: "db" is there twice, first in spec.dependencies.overrides[0]`,
 			},
 		},
+		"installed": {
+			"what is there has outputs with names, and provides one thing each",
+			"Installation\nmetadata: {name: a}\nspec: {package: p}\nstatus:\n  currentRevision: prod\n  outputs: [{id: x}]\n  provides: [{}]\n",
+			[]string{`line 7: status.outputs[0].name is a required field`, `line 8: status.provides[0] needs one of gvk, interface, object`},
+		},
 		"catalogue": {
 			"a source is one thing",
 			"Catalog\nmetadata: {name: a}\nspec: {sources: [{git: {repo: r, directory: ../up}, oci: {}}, {}], defaults: {web: \"\"}}\n",

@@ -751,9 +751,9 @@ func (b *binder) anyInRange(s *slot, r *Requirement) bool {
 // made are the instances that can be made, or in the one place that scope leaves, changed.
 func (b *binder) made(r *Requirement, pkg string) []option {
 	if len(b.u.cat.versions(pkg)) == 0 {
-		b.failed(failure{
-			kind: NoSolution, text: fmt.Sprintf("needs %s, but %s", r.what(), b.u.unknown(pkg, r.asked())), short: "no package " + pkg,
-		})
+		text := []string{fmt.Sprintf("needs %s, but %s", r.what(), b.u.unknown(pkg, r.asked()))}
+		text = append(text, b.u.passed(r, &b.k, pkg, b.ns, b.group)...)
+		b.failed(failure{kind: NoSolution, text: strings.Join(text, "; "), short: "no package " + pkg})
 		return nil
 	}
 	if i := b.place(pkg); i != nil {

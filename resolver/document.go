@@ -42,17 +42,7 @@ func FromManifest(m *v1alpha1.PackageManifest) Package {
 	for _, o := range s.Outputs {
 		p.Outputs = append(p.Outputs, field(o.ManifestField))
 	}
-	for _, o := range s.Provides {
-		if o.GVK != nil {
-			p.Provides = append(p.Provides, Provide{GVK: o.GVK})
-		}
-		if o.Interface != nil {
-			p.Provides = append(p.Provides, Provide{Interface: o.Interface.ID, Version: o.Interface.Version})
-		}
-		if o.Object != nil {
-			p.Bring(*o.Object)
-		}
-	}
+	p.offer(s.Provides)
 	for _, r := range s.Requires {
 		p.Requires = append(p.Requires, requirement(r))
 	}
@@ -66,6 +56,21 @@ func FromManifest(m *v1alpha1.PackageManifest) Package {
 	}
 	p.useDefaults()
 	return p
+}
+
+// offer adds what a document has the package provide.
+func (p *Package) offer(list []v1alpha1.Provide) {
+	for _, o := range list {
+		if o.GVK != nil {
+			p.Provides = append(p.Provides, Provide{GVK: o.GVK})
+		}
+		if o.Interface != nil {
+			p.Provides = append(p.Provides, Provide{Interface: o.Interface.ID, Version: o.Interface.Version})
+		}
+		if o.Object != nil {
+			p.Bring(*o.Object)
+		}
+	}
 }
 
 // useDefaults counts the outputs that defaults of parameters read among those that are used.
@@ -168,15 +173,15 @@ func (r *Request) decide(d *v1alpha1.InstallationDependencies) {
 	}
 }
 
-// Existing is the installation that a document's status says is there, false where it has no current
-// revision or that one's version cannot be told: it is the catalogue's with that digest, or the revision
-// itself where that is a version, or else the locked one.
+// Existing is the installation that exists by a document's status, false without a current revision. Its
+// version is the catalogue's with that digest, or the revision itself where that is a version, or else the
+// locked one. If none is known, the installation is Unversioned.
 func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation, bool) {
 	s := &i.Status
 	if s.CurrentRevision == "" {
 		return Installation{}, false
 	}
-	out := Installation{Name: i.Name, Namespace: i.Namespace, Package: i.Spec.Package, Labels: i.Spec.Labels}
+	out := Installation{Name: i.Name, Namespace: i.Namespace, Package: i.Spec.Package, Labels: i.Spec.Labels, Unmanaged: true}
 	out.Digest = api.DigestOf(s.CurrentRevision)
 	if v := cat.withDigest(out.Package, s.CurrentRevision); v != nil {
 		out.Version = v.Version
@@ -187,6 +192,10 @@ func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation,
 	if ps := lockedIn(lock, out.Package, out.Namespace); out.Version == "" && len(ps) > 0 {
 		out.Version = strings.TrimPrefix(ps[0].Version, "v")
 	}
+	if out.Version == "" {
+		out.Version, out.Unversioned = unknownVersion, true
+	}
+	out.describe(i, cat)
 	if i.Spec.Share != nil {
 		out.Mode, out.Group = i.Spec.Share.Mode, i.Spec.Share.Group
 	}
@@ -199,5 +208,45 @@ func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation,
 		}
 		out.Bindings[d.Alias] = d.Installation
 	}
-	return out, out.Version != ""
+	return out, true
+}
+
+// unknownVersion is the version of an installation if nothing states one.
+const unknownVersion = "0.0.0-unknown"
+
+// describe adds the outputs of an installation of a version that no catalogue has, and what it provides: those of its
+// document, with parameters that stand for outputs. What the document leaves out is as in the newest version that the
+// catalogue has of the package.
+func (o *Installation) describe(i *v1alpha1.Installation, cat *Catalog) {
+	if cat.find(o.Package, o.Version) != nil {
+		return
+	}
+	m := &Package{Package: o.Package, Version: o.Version, Scope: cat.lax(o.Package)}
+	for _, f := range i.Status.Outputs {
+		m.Outputs = append(m.Outputs, field(f))
+	}
+	m.offer(i.Status.Provides)
+	newest := &Package{}
+	if vs := cat.versions(o.Package); len(vs) > 0 {
+		newest = vs[0].Package
+	}
+	for _, name := range sortedKeys(i.Spec.Parameters) {
+		called := func(f Field) bool { return f.Name == name }
+		if slices.ContainsFunc(m.Outputs, called) {
+			continue
+		}
+		f := Field{Name: name}
+		if at := slices.IndexFunc(newest.Outputs, called); at >= 0 {
+			f = newest.Outputs[at]
+		}
+		m.Outputs = append(m.Outputs, f)
+	}
+	if len(i.Status.Provides) == 0 {
+		for _, p := range newest.Provides {
+			if p.Interface != "" {
+				m.Provides = append(m.Provides, p)
+			}
+		}
+	}
+	o.Manifest = m
 }

@@ -78,7 +78,7 @@ func TestConversionIsWhole(t *testing.T) {
 	installation := func() string {
 		r := FromInstallation(i)
 		e, ok := Existing(i, mustCatalog(t, nil), nil)
-		return canonical([]any{r, r.SkipDependencies, r.ValidateOnly, r.Allow, e, ok, i.Spec.Activation, i.Spec.HistoryLimit}) // revisions are none of the engine's
+		return canonical([]any{r, r.SkipDependencies, r.ValidateOnly, r.Allow, e, e.Manifest, ok, i.Spec.Activation, i.Spec.HistoryLimit}) // revisions are none of the engine's
 	}
 	for _, c := range []struct {
 		root    any
@@ -403,4 +403,108 @@ func FuzzParseLock(f *testing.F) {
 			t.Fatalf("%v, %v", l, err)
 		}
 	})
+}
+
+// TestExisting: what a document says of an installation that others manage is used, also where no catalogue has its
+// version or its package.
+func TestExisting(t *testing.T) {
+	conn := Field{Name: "conn", Type: "string", ID: "example.org/conn"}
+	cat := mustCatalog(t, []Package{
+		{Package: "sql", Version: "1.0.0", Digest: "sha256:a", Outputs: []Field{{Name: "old"}}},
+		{Package: "sql", Version: "2.0.0", Scope: ScopeCluster, Outputs: []Field{conn}, Provides: []Provide{{Interface: "sql"}, {GVK: &GVK{APIVersion: "x.org/v1", Kind: "DB"}}}},
+	})
+	parameters := map[string]string{"conn": "jdbc", "size": "9"}
+	status := func(revision string) v1alpha1.InstallationStatus {
+		return v1alpha1.InstallationStatus{CurrentRevision: revision}
+	}
+	told := status("prod")
+	told.Outputs = []v1alpha1.ManifestField{{Name: "conn", ID: "own"}}
+	told.Provides = []v1alpha1.Provide{{Interface: &v1alpha1.ProvidedInterface{ID: "db"}}}
+	of := func(pkg, version string, scope Scope, provides []Provide, outputs ...Field) *Package {
+		return &Package{Package: pkg, Version: version, Scope: scope, Provides: provides, Outputs: outputs}
+	}
+	for name, c := range map[string]struct {
+		pkg    string
+		status v1alpha1.InstallationStatus
+		want   Installation
+		none   bool
+	}{
+		"nothing is there":                 {pkg: "sql", none: true},
+		"a version of the catalogue":       {pkg: "sql", status: status("1.0.0"), want: Installation{Version: "1.0.0"}},
+		"a digest of the catalogue":        {pkg: "sql", status: status("sha256:a"), want: Installation{Version: "1.0.0", Digest: "sha256:a"}},
+		"another version of its package":   {pkg: "sql", status: status("1.5.0"), want: Installation{Version: "1.5.0", Manifest: of("sql", "1.5.0", ScopeAny, []Provide{{Interface: "sql"}}, conn, Field{Name: "size"})}},
+		"another digest of its package":    {pkg: "sql", status: status("sha256:b"), want: Installation{Version: unknownVersion, Digest: "sha256:b", Unversioned: true, Manifest: of("sql", unknownVersion, ScopeAny, []Provide{{Interface: "sql"}}, conn, Field{Name: "size"})}},
+		"of no catalogue":                  {pkg: "server", status: status("0.9.0"), want: Installation{Version: "0.9.0", Manifest: of("server", "0.9.0", ScopeAny, nil, Field{Name: "conn"}, Field{Name: "size"})}},
+		"what it says counts, not a guess": {pkg: "sql", status: told, want: Installation{Version: unknownVersion, Unversioned: true, Manifest: of("sql", unknownVersion, ScopeAny, []Provide{{Interface: "db"}}, Field{Name: "conn", ID: "own"}, Field{Name: "size"})}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := &v1alpha1.Installation{Spec: v1alpha1.InstallationSpec{Package: c.pkg, Parameters: parameters}, Status: c.status}
+			i.Name = "closet"
+			got, ok := Existing(i, cat, nil)
+			if !c.none {
+				c.want.Name, c.want.Package, c.want.Unmanaged = "closet", c.pkg, true
+			}
+			if d := cmp.Diff(c.want, got); d != "" || ok == c.none {
+				t.Errorf("%v: %s", ok, d)
+			}
+		})
+	}
+}
+
+// TestPassedOver: of each installation that could stand in the place of what is made it is said why it does not.
+func TestPassedOver(t *testing.T) {
+	there := func(version string, change func(*Installation)) Installation {
+		i := Installation{Name: "closet", Package: "sql", Version: version, Fixed: true, Unmanaged: true}
+		if change != nil {
+			change(&i)
+		}
+		return i
+	}
+	server := func(outputs ...Field) func(*Installation) {
+		return func(i *Installation) {
+			i.Package, i.Manifest = "server", &Package{Package: "server", Version: i.Version, Outputs: outputs}
+		}
+	}
+	outputs := &Interface{Document: &Document{Outputs: []Field{{Name: "c", ID: "example.org/conn"}}}}
+	for name, c := range map[string]struct {
+		there Installation
+		req   Requirement
+		want  string // "" where it is used, or is none to be said of
+		used  bool
+	}{
+		"it is used":            {there("1.0.0", nil), Requirement{}, "", true},
+		"its version":           {there("1.0.0", nil), Requirement{Version: ">=2"}, "sql 1.0.0 is there as closet, but >=2 is needed", false},
+		"nothing tells it":      {there(unknownVersion, func(i *Installation) { i.Unversioned = true }), Requirement{Version: ">=2"}, "sql is there as closet, but nothing tells its version, and >=2 is needed", false},
+		"its group":             {there("2.0.0", func(i *Installation) { i.Group = "g" }), Requirement{}, `sql 2.0.0 is there as closet, but is shared with group "g", and group "" needs it`, false},
+		"nobody":                {there("2.0.0", func(i *Installation) { i.Mode = ModeNone }), Requirement{}, "sql 2.0.0 is there as closet, but is shared with nobody", false},
+		"its labels":            {there("2.0.0", nil), Requirement{Labels: map[string]string{"tier": "gold"}}, "sql 2.0.0 is there as closet, but has no label tier: gold", false},
+		"an own one is wanted":  {there("2.0.0", nil), Requirement{Share: Share{Mode: ModeNone}}, "", false},
+		"an output of another":  {there("0.9.0", server(Field{Name: "conn"})), Requirement{Interface: outputs}, "server 0.9.0 is there as closet, but is not known to have output c (id example.org/conn): if it does, list it in status.outputs of Installation closet", false},
+		"the output of another": {there("0.9.0", server(Field{Name: "conn", ID: "example.org/conn"})), Requirement{Interface: outputs}, "", true},
+		"an interface":          {there("0.9.0", server()), Requirement{Interface: &Interface{ID: "db", Version: "1.x"}}, "server 0.9.0 is there as closet, but is not known to provide interface db 1.x: if it does, list it in status.provides of Installation closet", false},
+		"another package":       {there("0.9.0", server()), Requirement{}, "", false},
+		"an output that the catalogue knows it lacks": {there("1.0.0", nil), Requirement{Interface: outputs}, "sql 1.0.0 is there as closet, but has no output c (id example.org/conn)", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.req.Alias, c.req.Package = "s", "sql"
+			res, err := Resolve(t.Context(), Input{
+				Catalog: mustCatalog(t, []Package{
+					{Package: "app", Version: "1.0.0", Requires: []Requirement{c.req}}, {Package: "sql", Version: "1.0.0"},
+					{Package: "sql", Version: "2.0.0", Outputs: []Field{{Name: "o", ID: "example.org/conn"}}, Provides: []Provide{{Interface: "db", Version: "1.0.0"}}},
+				}),
+				Installations: []Installation{c.there}, Want: []Request{{Package: "app"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes, _ := res.Sharing("app", func(OutputRef) (string, error) { return "", nil })
+			got := strings.Join(notes, "\n")
+			if c.want != "" {
+				c.want = "requires[s]: " + c.want + "; " + res.Find("app").Bindings[0].Installation + " is made beside it"
+			}
+			if used := res.Find("app").Bindings[0].Use == UseExisting; got != c.want || used != c.used {
+				t.Errorf("used %v, noted %q, want %q", used, got, c.want)
+			}
+		})
+	}
 }

@@ -302,6 +302,8 @@ type Installation struct {
 	Fixed bool `json:"-"`
 	// Unversioned tells that nothing says which version it is: Version is a name for it alone.
 	Unversioned bool `json:"-"`
+	// Unmanaged is set if only an Installation states that it exists.
+	Unmanaged bool `json:"-"`
 	// Manifest is what it is, where the catalogue does not have its version.
 	Manifest           *Package `json:"-"`
 	DeleteDependencies bool     `json:"deleteDependencies,omitempty"`

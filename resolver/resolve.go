@@ -414,28 +414,74 @@ func (b *builder) bindInfo(i *Instance, in info) {
 		b.out.RequiredOutputs[in.req.Alias] = slices.Compact(uses)
 	}
 	if bd.Use == UseNew && o.fresh {
-		bd.passed = b.u.passed(*in.k, d)
+		bd.passed = b.u.passed(in.req, in.k, d.Package, d.Namespace, d.slot.share.Group)
 	}
 	i.Bindings = append(i.Bindings, bd)
 }
 
-// passed says what there is of an instance's package in its place, and why it was not used: it lacks what is used of it,
-// or is not known to have it.
-func (u *universe) passed(k contract, of *Instance) (out []string) {
+// passed returns why installations are not used in place of a new instance of a package: those of the package, and
+// those that no catalogue knows where any package may meet the requirement.
+func (u *universe) passed(r *Requirement, k *contract, pkg, ns, group string) (out []string) {
+	if r.Share.Mode == ModeNone {
+		return nil
+	}
 	for _, i := range u.insts {
-		if i.Package != of.Package || i.Namespace != of.Namespace && i.Namespace != "" {
+		same := i.Package == pkg
+		if i.Namespace != ns && i.Namespace != "" || !same && (!i.Unmanaged || !k.byInterface()) {
 			continue
 		}
-		missing := strings.Join(k.missing(u.outputs(i)), ", ")
-		switch {
-		case missing == "":
-		case u.manifest(i) == nil:
-			out = append(out, fmt.Sprintf("%s %s is there as %s, but is not known to have %s: it has no PackageManifest, and no catalogue has that version", i.Package, i.Version, i.Ref(), missing))
-		default:
-			out = append(out, fmt.Sprintf("%s %s is there as %s, but has no %s", i.Package, i.Version, i.Ref(), missing))
+		what := at(i.Package, i.Version)
+		if i.Unversioned {
+			what = i.Package
+		}
+		if why := unfit(u, i, r, k, group, same); why != "" {
+			out = append(out, fmt.Sprintf("%s is there as %s, but %s", what, i.Ref(), why))
 		}
 	}
 	return out
+}
+
+// unfit returns why an installation cannot meet a requirement, "" if it could.
+func unfit(u *universe, i *Installation, r *Requirement, k *contract, group string, same bool) string {
+	if i.Mode == ModeNone {
+		return "is shared with nobody"
+	}
+	if i.Group != group {
+		return fmt.Sprintf("is shared with group %q, and group %q needs it", i.Group, group)
+	}
+	for _, name := range sortedKeys(r.Labels) {
+		if i.Labels[name] != r.Labels[name] {
+			return fmt.Sprintf("has no label %s: %s", name, r.Labels[name])
+		}
+	}
+	v := u.manifest(i)
+	if v == nil || !k.offered(v.Provides, u.rs) {
+		if id := strings.TrimSpace(k.id + " " + k.versionRange); id != "" {
+			return unknownOf(i, v, "does not provide interface "+id, "provide interface "+id, "provides")
+		}
+	}
+	if missing := strings.Join(k.missing(u.outputs(i)), ", "); missing != "" {
+		return unknownOf(i, v, "has no "+missing, "have "+missing, "outputs")
+	}
+	sel, err := u.rs.selection(r.Version)
+	switch version, bad := parseVersion(i.Version); {
+	case !same || r.Version == "" || err != nil || bad == nil && sel.admits(version, i.Digest, r.Prereleases):
+		return ""
+	case i.Unversioned:
+		return fmt.Sprintf("nothing tells its version, and %s is needed", r.Version)
+	}
+	return fmt.Sprintf("%s is needed", r.Version)
+}
+
+// unknownOf returns that an installation lacks something or, where nothing states it, what to write.
+func unknownOf(i *Installation, v *version, lacks, what, field string) string {
+	switch {
+	case i.Unmanaged && v != nil && v.index < 0:
+		return fmt.Sprintf("is not known to %s: if it does, list it in status.%s of Installation %s", what, field, i.Name)
+	case v == nil:
+		return fmt.Sprintf("is not known to %s: it has no PackageManifest, and no catalogue has that version", what)
+	}
+	return lacks
 }
 
 func mapKeys(k *contract, m map[string]string) []string {

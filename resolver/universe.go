@@ -578,7 +578,7 @@ func (u *universe) restrict(s *slot) {
 		l.hints = []Hint{{Text: fmt.Sprintf("have those who manage %s change it, or take a version that suits %s %s", s.inst.Ref(), s.pkg, cur.text)}}
 		if s.inst.Unversioned {
 			l.text = fmt.Sprintf("%s is installed as %s, which others manage, and nothing tells its version", s.pkg, s.inst.Ref())
-			l.hints = []Hint{{Text: fmt.Sprintf("say which version %s is: by spec.version of a PackageManifest in it, or by upstreamLock of its Kptfile", s.inst.Ref())}}
+			l.hints = []Hint{{Text: fmt.Sprintf("say which version %s is: by spec.version of a PackageManifest in it, by upstreamLock of its Kptfile, or by status.currentRevision of its Installation", s.inst.Ref())}}
 		}
 		s.limits = append(s.limits, l)
 		return

@@ -357,6 +357,14 @@ func (t *Target) Needs() bool {
 	})
 }
 
+// Has reports whether an Installation states what the target has: that can meet needs without a Catalog.
+func (t *Target) Has() bool {
+	return slices.ContainsFunc(t.Installations, func(i *v1alpha1.Installation) bool {
+		_, here := t.Place(i)
+		return here && i.Status.CurrentRevision != ""
+	})
+}
+
 // Wants says whether there is anything to resolve: something is needed, or a
 // variant's package takes values.
 func (t *Target) Wants() bool {

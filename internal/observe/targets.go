@@ -168,7 +168,7 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets, all []*decid
 	}
 	asking := slices.Clone(active)
 	for _, t := range all {
-		if r.repoOf(t).closed && t.Asks() && (len(deps.Catalogs) > 0 || !t.Needs()) {
+		if r.repoOf(t).closed && t.Asks() && (len(deps.Catalogs) > 0 || !t.Needs() || t.Has()) {
 			asking = append(asking, t)
 		}
 	}
@@ -260,7 +260,7 @@ func (r *Reader) active(ctx context.Context, s *Snapshot, targets []*decide.Targ
 			if len(t.Failing) > 0 {
 				r.hold(ctx, s, t, "it cannot be told what the packages of target "+t.Name()+" need")
 			}
-		case len(r.cfg.Dependencies.Catalogs) == 0 && t.Needs():
+		case len(r.cfg.Dependencies.Catalogs) == 0 && t.Needs() && !t.Has():
 			r.hold(ctx, s, t, "the fleet has no Catalog, so that what it is for cannot be told")
 			s.Warnings = append(s.Warnings, fmt.Sprintf("packages of target %s need others, and the fleet has no Catalog to bring them from: add one, or run with --dependencies=false", t.Name()))
 		default:

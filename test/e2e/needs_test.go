@@ -561,7 +561,42 @@ func TestUsedByIdentifier(t *testing.T) {
 	w.contains(w.mustRun(0, "plan").err, "requires[data]: db 0.9.0 is there as db, but has no output h (id example.com/host); app-data is made beside it")
 	w.repos["c1"].Git(t, "update-ref", "refs/heads/main", "main~2")
 	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: c1, package: db}\nstatus: {currentRevision: 0.9.0}\n")
-	w.contains(w.mustRun(0, "plan").err, "db 0.9.0 is there as db, but is not known to have output h (id example.com/host): it has no PackageManifest, and no catalogue has that version; app-data is made beside it")
+	w.contains(w.mustRun(0, "plan").err, "db 0.9.0 is there as db, but is not known to have output h (id example.com/host): if it does, list it in status.outputs of Installation db; app-data is made beside it")
+}
+
+// A server that others manage is used with its outputs, whatever its package, also where
+// the fleet has no Catalog, and is not made a second time where nothing tells its version.
+func TestUnmanagedInstallation(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("sql", "1.0.0", "  outputs: [{name: conn, id: example.com/conn, valueFrom: self.name}]\n", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: s, package: sql, interface: {document: {outputs: [{name: c, id: example.com/conn}]}}}]\n"+
+		"  parameters: [{name: h, default: '${bundle.dependencies.s.outputs.c}', to: {fieldPath: 'ConfigMap/app:data.h'}}]\n",
+		gittest.Text{"cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {h: none}\n"})
+	w.needs("app", "1.0.0")
+	closet := func(pkg, status string) {
+		w.write("closet.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: closet}\nspec: {target: c1, package: "+pkg+", parameters: {conn: jdbc}}\nstatus: {"+status+"}\n")
+	}
+	used, beside := all("create", "c1/app", "c1/variform-lock"), all("create", "c1/app", "c1/sql", "c1/variform-lock")
+	closet("server", "currentRevision: 0.9.0")
+	w.wantActions(w.plan(), beside)
+	w.contains(w.mustRun(0, "plan", "-o", "wide").err, "requires[s]: server 0.9.0 is there as closet, but is not known to have output c (id example.com/conn): if it does, list it in status.outputs of Installation closet; sql is made beside it")
+	for _, c := range [][2]string{
+		{"server", "currentRevision: prod, outputs: [{name: conn, id: example.com/conn}]"}, {"sql", "currentRevision: 0.1.0"}, {"sql", "currentRevision: prod"},
+	} {
+		closet(c[0], c[1])
+		w.wantActions(w.plan(), used)
+	}
+	w.write("catalog.yaml", "")
+	w.contains(w.plan().variant(t, "c1/app").Error, "no package sql is in the catalogue; sql is there as closet, but is not known to have output c (id example.com/conn): if it does, list it in status.outputs of Installation closet")
+	closet("server", "currentRevision: prod, outputs: [{name: conn, id: example.com/conn}]")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "app/cm.yaml"), "h: jdbc")
+	w.contains(w.show("c1", "main", "variform-lock/lock.yaml"), "name: closet")
+	if p := w.apply(); p.status != 0 || len(p.actions()) > 0 {
+		t.Errorf("a second run does something: %v\n%s%s", p.actions(), p.out, p.err)
+	}
 }
 
 // Drift of a dependency is named: between the lock, its tag and the branch.

@@ -103,6 +103,10 @@ type InstallationStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// CurrentRevision is the digest (or the version) of the active revision; empty where nothing is installed.
 	CurrentRevision string `json:"currentRevision,omitempty"`
+	// Outputs are what it has for others, if no catalogue has its version; spec.parameters give the values.
+	Outputs []ManifestField `json:"outputs,omitempty"`
+	// Provides are the APIs and well-known interfaces that it offers, if no catalogue has its version.
+	Provides []Provide `json:"provides,omitempty"`
 	// Dependencies are how another tool met its dependencies; what variform resolves is in the target's lock.
 	Dependencies []DependencyStatus `json:"dependencies,omitempty"`
 }
