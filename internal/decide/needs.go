@@ -56,7 +56,7 @@ func (g LockGraph) stopped(ref string, lock bool, named LockGraph, stops Stops, 
 		if stops[d].nowhere || named != nil && (!names || stands) {
 			continue
 		}
-		return d, "it is published with the packages that it names, and %s %s"
+		return d, lockWaits
 	}
 	return "", ""
 }
@@ -105,6 +105,9 @@ type Needs struct {
 // Standing are packages of targets, by path below them.
 type Standing map[Unit]map[string]*resolver.Package
 
+// lockWaits is why a lock is refused for a package that stops.
+const lockWaits = "it is published with the packages that it names, and %s %s"
+
 const alone = ", or approve this alone with --dependencies=false"
 
 // NewNeeds is what governs the approval of some of all open revisions.
@@ -120,7 +123,7 @@ func NewNeeds(chosen, all []*Candidate, locks, named Locks, stands Standing) Nee
 	for _, c := range all {
 		if stops := n.Stops[c.Unit()]; stops != nil && !in[c] && c.From.Open() && !c.IsLock() {
 			if _, said := stops[c.ref()]; !said {
-				stops[c.ref()] = Stop{How: "is open (" + string(c.From) + ")", Do: "approve that too, or the target " + c.Unit().target() + " as a whole" + alone}
+				stops[c.ref()] = Stop{How: "is open (" + string(c.From) + ")", Do: "approve that too, or the target " + c.Unit().target() + " as a whole"}
 			}
 		}
 	}
@@ -159,13 +162,13 @@ func (g LockGraph) missing(u Unit, stands map[string]*resolver.Package) Stops {
 		switch h := p.Hold(); {
 		case there != nil && SameNumber(there.Version, l.Version):
 		case h != nil:
-			out[ref] = Stop{How: "is " + heldBy(h), Do: "take that off" + alone}
+			out[ref] = Stop{How: "is " + heldBy(h), Do: "take that off"}
 		case discarded != nil:
-			out[ref] = Stop{How: "was discarded by " + discarded.Discarded.By + discarded.whose(), Do: "have it drafted again with apply --retry" + alone}
+			out[ref] = Stop{How: "was discarded by " + discarded.Discarded.By + discarded.whose(), Do: "have it drafted again with apply --retry"}
 		case p.Open() == nil && p.Latest.Reverts() != "":
-			out[ref] = Stop{How: "was set back to " + p.Latest.Reverts(), Do: "have it drafted again with apply --retry" + alone}
+			out[ref] = Stop{How: "was set back to " + p.Latest.Reverts(), Do: "have it drafted again with apply --retry"}
 		case p.Open() == nil && p.Latest == nil && u.Repo.Wanted[p.Path]:
-			out[ref] = Stop{How: "is not there", Do: "run apply, which tells why it cannot be made" + alone, nowhere: true}
+			out[ref] = Stop{How: "is not there", Do: "run apply, which tells why it cannot be made", nowhere: true}
 		}
 	}
 	return out
@@ -296,6 +299,9 @@ func (s Stop) refusal(needs string, u Unit, ref string) error {
 	text := fmt.Sprintf(needs, u.identity(ref), s.How)
 	if s.Do != "" {
 		text += ": " + s.Do
+	}
+	if s.Do != "" && needs != lockWaits { // a lock alone would not be true
+		text += alone
 	}
 	return errors.New(text)
 }
