@@ -74,7 +74,7 @@ func (l *locker) after(ctx context.Context, u decide.Unit, stands map[string]*re
 		}
 	}
 	placed, err := lockAt(ctx, repo, u.LockPath())
-	if err != nil {
+	if err != nil || placed != nil && pkg.Latest == nil { // a run says whose that is
 		return nil, err
 	}
 	content, err := w.Lock().After(w.Target, placed, there)
@@ -118,6 +118,9 @@ func (l *locker) redraft(ctx context.Context, items []*Item) []*Item {
 func buildLock(ctx context.Context, r *run, s *subject) (*publish.Lock, error) {
 	if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil {
 		return nil, err
+	}
+	if decide.Strangers(r.manager, s.want, s.pkg) != nil { // a run says why
+		return nil, nil
 	}
 	q, err := r.question(s, decide.Work{From: s.pkg.Latest, Since: s.pkg.Newest()})
 	if err != nil {
