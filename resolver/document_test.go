@@ -489,7 +489,8 @@ func TestPassedOver(t *testing.T) {
 			c.req.Alias, c.req.Package = "s", "sql"
 			res, err := Resolve(t.Context(), Input{
 				Catalog: mustCatalog(t, []Package{
-					{Package: "app", Version: "1.0.0", Requires: []Requirement{c.req}}, {Package: "sql", Version: "1.0.0"},
+					{Package: "app", Version: "1.0.0", Requires: []Requirement{c.req}},
+					{Package: "sql", Version: "1.0.0"},
 					{Package: "sql", Version: "2.0.0", Outputs: []Field{{Name: "o", ID: "example.org/conn"}}, Provides: []Provide{{Interface: "db", Version: "1.0.0"}}},
 				}),
 				Installations: []Installation{c.there}, Want: []Request{{Package: "app"}},

@@ -197,7 +197,8 @@ func TestReadToday(t *testing.T) {
 	want := resolver.Package{
 		Scope: resolver.ScopeCluster, Compositions: []string{"small"},
 		Provides: []resolver.Provide{
-			{GVK: &xapp}, {GVK: &claim},
+			{GVK: &xapp},
+			{GVK: &claim},
 			{Object: &resolver.Object{Group: "apiextensions.crossplane.io", Kind: "CompositeResourceDefinition", Name: "xapps.example.org"}},
 		},
 		Objects: []string{"CompositeResourceDefinition/xapps.example.org", "Composition/small"},
