@@ -120,7 +120,7 @@ func buildLock(ctx context.Context, r *run, s *subject) (*publish.Lock, error) {
 		return nil, err
 	}
 	if decide.Strangers(r.manager, s.want, s.pkg) != nil { // a run says why
-		return nil, nil
+		return nil, nil //nolint:nilerr // the lock of another stays as it is
 	}
 	q, err := r.question(s, decide.Work{From: s.pkg.Latest, Since: s.pkg.Newest()})
 	if err != nil {
