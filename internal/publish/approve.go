@@ -55,8 +55,8 @@ type Lock struct {
 	Files, Machine []krm.File
 }
 
-// Locker returns the lock of a target, of which some packages stand on the registered branch,
-// that is true once some revisions are published or removed; nil where it stays as it is.
+// Locker returns the lock of a target after some revisions are published or removed, or nil if
+// the lock does not change. stands are the packages on the registered branch.
 type Locker func(ctx context.Context, u decide.Unit, stands map[string]*resolver.Package, goes []*decide.Candidate) (*Lock, error)
 
 // Machine approves what is published without a person.
@@ -146,18 +146,17 @@ func (a *Approver) lock(ctx context.Context, m *merger, list []*decide.Candidate
 	if stands == nil {
 		stands = a.Read.ReadStanding(ctx, units)
 	}
-	for _, u := range units {
-		var goes []*decide.Candidate
-		var asked *Verdict // the lock's Draft, where a person decides about that too
-		for _, c := range list {
-			switch {
-			case c.Unit() != u:
-			case c.IsLock():
-				asked = of[c]
-			case c.Err == nil:
-				goes = append(goes, c)
-			}
+	published, drafts := map[decide.Unit][]*decide.Candidate{}, map[decide.Unit]*Verdict{}
+	for _, c := range list {
+		switch u := c.Unit(); {
+		case c.IsLock():
+			drafts[u] = of[c]
+		case c.Err == nil:
+			published[u] = append(published[u], c)
 		}
+	}
+	for _, u := range units {
+		goes, asked := published[u], drafts[u] // asked is the lock's Draft, if a person decides about it
 		if asked == nil && len(goes) == 0 || asked != nil && asked.Err == nil {
 			continue
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/variform/variform/resolver"
 )
 
-// readLocks has the targets answered of which packages are decided about while a Draft of
-// their lock is open: what is true of them afterwards is part of that answer.
+// readLocks resolves the targets of chosen packages if one has an open Draft of its lock. The
+// lock after the approval is part of that answer.
 func readLocks(ctx context.Context, e *Engine, s *observe.Snapshot, chosen []*decide.Candidate) error {
 	if d := e.cfg.Dependencies; d == nil || len(d.Catalogs) == 0 || len(s.Targets) > 0 {
 		return nil
