@@ -473,6 +473,66 @@ func TestIntendBranch(t *testing.T) {
 	}
 }
 
+// A package that was Published, and was deleted on the branch, is not new without its tags.
+func TestIntendVanished(t *testing.T) {
+	published := record.Entry{Path: webPath, Place: record.Past, Revision: 2, Commit: Hash{9}.String()}
+	for name, c := range map[string]struct {
+		branch *Branch
+		change []func(*Question)
+		action Action
+	}{
+		"the branch never had it": {nil, nil, ActionCreate},
+		"deleted there":           {&Branch{}, nil, ActionWait},
+		"retried":                 {&Branch{}, []func(*Question){func(q *Question) { q.Retry = true }}, ActionWait},
+		"asked for":               {&Branch{}, []func(*Question){func(q *Question) { q.Recreate = true }}, ActionCreate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(nil)
+			p.Entries, p.Branch = []record.Entry{published}, c.branch
+			action, reasons := Action(""), []string(nil)
+			switch i := Intend(asked(p, nil, c.change...)).(type) {
+			case Build:
+				action = i.As
+			case Rule:
+				action, reasons = i.Decision.Action(), i.Reasons
+			}
+			if action != c.action {
+				t.Errorf("%s %q, want %s", action, reasons, c.action)
+			}
+			if c.action == ActionWait && (len(reasons) != 1 || !strings.Contains(reasons[0], "v2 was Published") || !strings.Contains(reasons[0], "apply --recreate c1/web")) {
+				t.Errorf("says %q", reasons)
+			}
+		})
+	}
+}
+
+// Where the record has a package's last revision, for the branch to confirm it.
+func TestVanished(t *testing.T) {
+	entry := func(place record.Place, n int, commit Hash) record.Entry {
+		return record.Entry{Path: webPath, Place: place, Revision: n, Commit: commit.String()}
+	}
+	v1, v2 := entry(record.Past, 1, Hash{8}), entry(record.Main, 2, Hash{9})
+	for name, c := range map[string]struct {
+		p    *Package
+		want Numbered
+	}{
+		"new":                   {&Package{}, Numbered{}},
+		"drafted":               {&Package{Entries: []record.Entry{entry(record.Open, 0, Hash{7})}}, Numbered{}},
+		"Published":             {&Package{Entries: []record.Entry{v1, v2}}, Numbered{2, Hash{9}, true}},
+		"in another order":      {&Package{Entries: []record.Entry{v2, v1}}, Numbered{2, Hash{9}, true}},
+		"with a tag":            {webPackage(tags(tag(1, 9)), publishedOf(1, 9)), Numbered{}},
+		"its deletion approved": {&Package{Entries: []record.Entry{{Place: record.Gone, Revision: 2}}}, Numbered{}},
+	} {
+		if got := c.p.Vanished(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	p := webPackage(tags(tag(1, 9)), publishedOf(1, 9))
+	if p.Entries = []record.Entry{v1}; p.Vanished() != (Numbered{}) {
+		t.Error("vanished with its tag")
+	}
+}
+
 // What fails to render is drafted all the same as if its functions were left unrun.
 func TestWithoutRendering(t *testing.T) {
 	p := parts()

@@ -50,6 +50,21 @@ func (p *Package) Next() int {
 	return n + 1
 }
 
+// Vanished returns where the record has the newest Published revision of a package without a
+// tag, zero for none. Approving a deletion removes it from the record too: here the tags were
+// lost, and, where the branch confirms it, somebody deleted the package there.
+func (p *Package) Vanished() (last Numbered) {
+	if p.Latest != nil || len(p.Tags) > 0 {
+		return last
+	}
+	for _, e := range p.Entries {
+		if (e.Place == record.Past || e.Place == record.Main) && e.Revision > last.Number && e.Commit != "" {
+			last = Numbered{Number: e.Revision, Commit: ParseHash(e.Commit), Deleted: true}
+		}
+	}
+	return last
+}
+
 // nextAt returns the number of the next revision where it is Published at a commit of the
 // registered branch: that which the record has for this commit, where it is a new one.
 func (p *Package) nextAt(commit Hash) int {

@@ -260,21 +260,21 @@ func TestDiscardedDraft(t *testing.T) {
 
 	repo := repository(p)
 	repo.Records = true
-	if _, over := Restated(fleet, wanted(), repo, p, false); over {
+	if _, over := Restated(fleet, wanted(), repo, p, nil); over {
 		t.Error("over, and no Draft was made")
 	}
-	if r, over := Restated(fleet, wanted(), repo, p, true); !over || r.Decision.(Record).Entry.Discarded != nil {
+	if r, over := Restated(fleet, wanted(), repo, p, &Draft{}); !over || r.Decision.(Record).Entry.Discarded != nil {
 		t.Error("not over with a new Draft")
 	}
 	// With the first Draft of a package that was there before its policy of now is said.
 	before := saidOf(webPackage(nil), record.Entry{})
-	if r, over := Restated(fleet, wanted(policyOf("orphan")), repo, before, true); !over || r.Decision.(Record).Entry.DeletionPolicy != "orphan" {
+	if r, over := Restated(fleet, wanted(policyOf("orphan")), repo, before, &Draft{}); !over || r.Decision.(Record).Entry.DeletionPolicy != "orphan" {
 		t.Error("the policy of then stays with a new Draft")
 	}
-	if _, over := Restated(fleet, wanted(policyOf("orphan")), repo, before, false); over {
+	if _, over := Restated(fleet, wanted(policyOf("orphan")), repo, before, nil); over {
 		t.Error("said, and nothing is there")
 	}
-	if _, over := Restated(fleet, wanted(), repo, before, true); over {
+	if _, over := Restated(fleet, wanted(), repo, before, &Draft{}); over {
 		t.Error("nothing has changed")
 	}
 }

@@ -221,9 +221,10 @@ func restating(m Manager, w *Want, p *Package) record.Entry {
 // once, and no reason for a Draft. False where there is nothing to record. Where
 // the record knows nothing of the package the Kptfile's annotations stand in, but
 // for a policy that keeps more than they may, and where its commit does not tell whose
-// it is. drafted says that this run makes a new Draft: what a person discarded before
-// is over then.
-func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (Ruling, bool) {
+// it is. draft is the commit that this run makes, nil for none: with a new Draft, what a
+// person discarded before is over, and a Draft that it takes over is the variant's from now on.
+func Restated(m Manager, w *Want, repo *Repository, p *Package, draft *Draft) (Ruling, bool) {
+	drafted := draft != nil && draft.New()
 	now := restating(m, w, p)
 	if before, _ := p.said(); drafted && before.Discarded != nil {
 		now.Discarded = nil
@@ -237,8 +238,10 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	switch {
 	case w.Variant() == nil || !repo.Records:
 		return Ruling{}, false
+	case p.misplaced() != nil: // recording the package would confirm where its tag is
+		return Ruling{}, false
 	case from == nil && drafted && known: // of one that was there before
-	case from == nil && (drafted || !p.vanished(m, w)), from != nil && !m.Signed(from.Owner, w.Namespace):
+	case from == nil && (drafted || !p.hadRevision(m, w)), from != nil && !m.Signed(from.Owner, w.Namespace) && (draft == nil || draft.From != from):
 		return Ruling{}, false
 	default:
 		then, known = p.Stated(from)
@@ -256,9 +259,9 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	return ruled(Record{Entry: now}, said...), true
 }
 
-// vanished says that the record knows a revision of the variant's manager, for a package
+// hadRevision says that the record knows a revision of the variant's manager, for a package
 // without any: a forge may have merged its Draft, and what is held, or waits, is not tagged.
-func (p *Package) vanished(m Manager, w *Want) bool {
+func (p *Package) hadRevision(m Manager, w *Want) bool {
 	return slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
 		return (e.Place == record.Open || e.Place == record.Main) && m.Signed(e.Owner, w.Namespace)
 	})

@@ -75,11 +75,11 @@ func TestRestated(t *testing.T) {
 			p := webPackage(tags(tag(1, 9)), c.revisions...)
 			p.Entries = c.entries
 			repo := repository(p)
-			if _, ok := Restated(fleet, c.want, repo, p, false); ok {
+			if _, ok := Restated(fleet, c.want, repo, p, nil); ok {
 				t.Error("recorded where no record is kept")
 			}
 			repo.Records = true
-			got, ok := Restated(fleet, c.want, repo, p, false)
+			got, ok := Restated(fleet, c.want, repo, p, nil)
 			if ok != (c.says != nil) {
 				t.Fatalf("%s: %v", c.why, got)
 			}
@@ -99,7 +99,7 @@ func TestRestated(t *testing.T) {
 				t.Errorf("-want +got:\n%s", d)
 			}
 			p.Entries = append(c.entries[:len(c.entries):len(c.entries)], e)
-			if _, again := Restated(fleet, c.want, repo, p, false); again && len(c.entries) < 2 {
+			if _, again := Restated(fleet, c.want, repo, p, nil); again && len(c.entries) < 2 {
 				t.Error("recorded twice")
 			}
 		})
@@ -112,7 +112,38 @@ func TestNewDraftRestates(t *testing.T) {
 	p.Entries = []record.Entry{{Path: webPath, Place: record.Open, Workspace: workspace(1), Owner: webOwner}}
 	repo := repository(p)
 	repo.Records = true
-	if got, ok := Restated(fleet, wanted(policyOf("orphan")), repo, p, true); ok {
+	if got, ok := Restated(fleet, wanted(policyOf("orphan")), repo, p, &Draft{}); ok {
+		t.Errorf("%v", got)
+	}
+}
+
+// A Draft whose history a person replaced is nobody's until this run takes it over.
+func TestAdoptedDraftRestates(t *testing.T) {
+	draft := draftOf(1, 9, by(""))
+	p := webPackage(nil, draft)
+	p.Entries = []record.Entry{{Path: webPath, Place: record.Open, Workspace: workspace(1), Owner: webOwner}}
+	repo := repository(p)
+	repo.Records = true
+	if got, ok := Restated(fleet, wanted(policyOf("orphan")), repo, p, nil); ok {
+		t.Errorf("nobody's: %v", got)
+	}
+	if got, ok := Restated(fleet, wanted(policyOf("orphan")), repo, p, &Draft{As: ActionUpdate, From: draft}); !ok || got.Decision.(Record).Entry.DeletionPolicy != "orphan" {
+		t.Errorf("taken over: %v", got)
+	}
+}
+
+// Recording a package whose tag was moved would confirm the tag.
+func TestMovedTagIsNotRestated(t *testing.T) {
+	v1 := publishedOf(1, 9)
+	p := webPackage(tags(tag(1, 9)), v1)
+	p.Numbers = []Numbered{{Number: 1, Commit: Hash{8}}}
+	repo := repository(p)
+	repo.Records = true
+	v1.Approved = false
+	if p.misplaced() == nil {
+		t.Fatal("the tag is in its place")
+	}
+	if got, ok := Restated(fleet, wanted(policyOf("orphan")), repo, p, nil); ok {
 		t.Errorf("%v", got)
 	}
 }
@@ -124,7 +155,7 @@ func TestTagIsTold(t *testing.T) {
 	repo := repository(p)
 	repo.Records = true
 	next := p.with(Tag{Ref: tag(2, 11).Ref.Name, Commit: Hash{11}}, 2, repo)
-	if got, ok := Restated(fleet, wanted(), repo, next, false); ok || next.Latest.Owner != webOwner {
+	if got, ok := Restated(fleet, wanted(), repo, next, nil); ok || next.Latest.Owner != webOwner {
 		t.Errorf("%v of %q", got, next.Latest.Owner)
 	}
 }

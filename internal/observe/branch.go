@@ -168,6 +168,24 @@ func (r *Repo) ReadNumbers(ctx context.Context, p *decide.Package) error {
 	return err
 }
 
+// deletedUntagged notes that a package without a tag was deleted on the registered branch: the branch
+// came by the commit at which the record has its last revision, and held it there.
+func (r *Repo) deletedUntagged(ctx context.Context, p *decide.Package) error {
+	last := p.Vanished()
+	if last.Number == 0 || r.Head.IsZero() {
+		return nil
+	}
+	commits, err := r.Git.FirstParents(ctx, gitrepo.Hash(r.Head), lineLimit)
+	if err != nil || !slices.ContainsFunc(commits, func(c *gitrepo.Commit) bool { return decide.Hash(c.Hash) == last.Commit }) {
+		return err
+	}
+	if was, err := r.learn(ctx, p, last.Commit); err != nil || was.IsZero() {
+		return err
+	}
+	p.Branch = &decide.Branch{}
+	return nil
+}
+
 // noteNumbers notes the revisions that these commits of the registered branch, newest first,
 // published and whose tags are missing. It also notes the latest revision, because its tag
 // may have been moved. absent reports whether a commit lacks the package.

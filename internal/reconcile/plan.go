@@ -976,11 +976,13 @@ func (r *run) restate(s *subject, made []*Item) *Item {
 	if s.pkg == nil {
 		return nil
 	}
-	drafted := slices.ContainsFunc(made, func(i *Item) bool {
-		d, ok := i.decision.(decide.Draft)
-		return ok && d.New()
-	})
-	ruling, ok := decide.Restated(r.manager, s.want, s.repo.Repository, s.pkg, drafted)
+	var draft *decide.Draft
+	for _, i := range made {
+		if d, ok := i.decision.(decide.Draft); ok && (draft == nil || d.New()) {
+			draft = &d
+		}
+	}
+	ruling, ok := decide.Restated(r.manager, s.want, s.repo.Repository, s.pkg, draft)
 	if !ok {
 		return nil
 	}

@@ -349,6 +349,7 @@ func (w *world) removeReplaced() {
 		if tip := r.ref(b.ref); !tip.IsZero() {
 			w.writtenOver(r, r.files(tip).below(b.pkg), files{})
 			r.set(b.ref, hash{})
+			w.withDraft(b.place)
 		}
 	}
 	clear(w.unowned)

@@ -191,11 +191,16 @@ func (w *world) discard(o operation) {
 		}
 	}
 	w.leave(b.place)
-	// What was removed from a Draft alone goes with it: main never had it.
-	main := w.repos[b.repo].ancestors(after[b.repo][mainRef])
-	maps.DeleteFunc(w.removed[b.place], func(file string, _ bool) bool {
+	w.withDraft(b.place)
+}
+
+// withDraft forgets the removals that went with a Draft: main never had those files.
+func (w *world) withDraft(p place) {
+	r := w.repos[p.repo]
+	main := r.ancestors(r.ref(mainRef))
+	maps.DeleteFunc(w.removed[p], func(file string, _ bool) bool {
 		for c := range main {
-			if _, had := w.repos[b.repo].files(c)[b.pkg+"/"+file]; had {
+			if _, had := r.files(c)[p.pkg+"/"+file]; had {
 				return false
 			}
 		}

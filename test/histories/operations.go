@@ -320,7 +320,7 @@ func (w *world) sync(o operation) {
 	r := w.repos[b.repo]
 	main := r.ref(mainRef)
 	f, ok := merged(r.files(r.base(b.tip, main)), r.files(b.tip), r.files(main))
-	if !ok || r.ancestors(b.tip)[main] {
+	if !ok || r.ancestors(b.tip)[main] || len(f.below(b.pkg)) == 0 { // a Draft without its package fails
 		return
 	}
 	r.set(b.ref, r.make(w.tick(), "Merge main", f, b.tip, main))
