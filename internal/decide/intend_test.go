@@ -507,7 +507,7 @@ func TestIntendVanished(t *testing.T) {
 }
 
 // Where the record has a package's last revision, for the branch to confirm it.
-func TestVanished(t *testing.T) {
+func TestPublishedOnce(t *testing.T) {
 	entry := func(place record.Place, n int, commit Hash) record.Entry {
 		return record.Entry{Path: webPath, Place: place, Revision: n, Commit: commit.String()}
 	}
@@ -523,12 +523,12 @@ func TestVanished(t *testing.T) {
 		"with a tag":            {webPackage(tags(tag(1, 9)), publishedOf(1, 9)), Numbered{}},
 		"its deletion approved": {&Package{Entries: []record.Entry{{Place: record.Gone, Revision: 2}}}, Numbered{}},
 	} {
-		if got := c.p.Vanished(); got != c.want {
+		if got := PublishedOnce(c.p); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	p := webPackage(tags(tag(1, 9)), publishedOf(1, 9))
-	if p.Entries = []record.Entry{v1}; p.Vanished() != (Numbered{}) {
+	if p.Entries = []record.Entry{v1}; PublishedOnce(p) != (Numbered{}) {
 		t.Error("vanished with its tag")
 	}
 }

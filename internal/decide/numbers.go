@@ -50,10 +50,10 @@ func (p *Package) Next() int {
 	return n + 1
 }
 
-// Vanished returns where the record has the newest Published revision of a package without a
+// PublishedOnce returns where the record has the newest Published revision of a package without a
 // tag, zero for none. Approving a deletion removes it from the record too: here the tags were
 // lost, and, where the branch confirms it, somebody deleted the package there.
-func (p *Package) Vanished() (last Numbered) {
+func PublishedOnce(p *Package) (last Numbered) {
 	if p.Latest != nil || len(p.Tags) > 0 {
 		return last
 	}

@@ -170,8 +170,8 @@ func (r *Repo) ReadNumbers(ctx context.Context, p *decide.Package) error {
 
 // deletedUntagged notes that a package without a tag was deleted on the registered branch: the branch
 // came by the commit at which the record has its last revision, and held it there.
-func (r *Repo) deletedUntagged(ctx context.Context, p *decide.Package) error {
-	last := p.Vanished()
+func deletedUntagged(ctx context.Context, r *Repo, p *decide.Package) error {
+	last := decide.PublishedOnce(p)
 	if last.Number == 0 || r.Head.IsZero() {
 		return nil
 	}

@@ -444,7 +444,7 @@ func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) e
 		return err
 	}
 	if there.IsZero() && p.Latest == nil {
-		return repo.deletedUntagged(ctx, p)
+		return deletedUntagged(ctx, repo, p)
 	}
 	if p.Open() == nil {
 		return r.ReadBranch(ctx, repo, p)
