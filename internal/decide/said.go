@@ -39,15 +39,22 @@ func SayOff(repo *Repository, p *Package) (record.Entry, error) {
 	return e, unkept(repo)
 }
 
-// inputsOf are those of an open revision: what a build showed to give just that, or
-// what its commit says.
+// inputsOf returns the inputs of an open revision: those that a build showed to give just
+// that, those that its commit says, or, where a person replaced the commit that the record
+// has, those of the record.
 func (p *Package) inputsOf(r *Revision) Inputs {
+	inputs := r.Inputs
 	for _, e := range p.Entries {
-		if e.Place == record.Built && e.Workspace == r.Workspace && e.Commit == r.Ref.Commit.String() && e.Failure == "" {
+		commit := ParseHash(e.Commit)
+		switch {
+		case e.Workspace != r.Workspace:
+		case e.Place == record.Built && commit == r.Ref.Commit && e.Failure == "":
 			return ParseInputs(e.Inputs)
+		case e.Place == record.Open && e.Inputs != "" && (r.Machine == nil || r.Machine.Commit != commit && !slices.Contains(r.Machine.Parents, commit)):
+			inputs = ParseInputs(e.Inputs)
 		}
 	}
-	return r.Inputs
+	return inputs
 }
 
 // SayDiscard discards the open revision of a wanted package, of several those that

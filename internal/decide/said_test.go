@@ -109,6 +109,25 @@ func TestSay(t *testing.T) {
 	if e, _, err = SayDiscard(fleet, wanted(), kept, built, nil, ann); err != nil || ParseInputs(e.Discarded.Inputs).Digest != "def" {
 		t.Errorf("what a build showed to be the same: %+v, %v", e, err)
 	}
+	for name, c := range map[string]struct {
+		change func(*Revision)
+		want   string
+	}{
+		"the Draft is as the record has it":    {func(r *Revision) { r.Machine.Commit = Hash{60} }, "abc"},
+		"the record is behind":                 {func(r *Revision) { r.Machine.Parents = []Hash{{60}} }, "abc"},
+		"a person replaced the machine's last": {func(r *Revision) { r.Machine.Commit = Hash{59} }, "def"},
+		"a person replaced all that was made":  {func(r *Revision) { r.Machine, r.Inputs = nil, Inputs{} }, "def"},
+	} {
+		amended := draftOf(1, 10)
+		machine := *amended.Machine
+		amended.Inputs.Digest, amended.Machine = "abc", &machine
+		c.change(amended)
+		p := webPackage(nil, amended)
+		p.Entries = []record.Entry{{Place: record.Open, Workspace: amended.Workspace, Commit: Hash{60}.String(), Inputs: Inputs{Digest: "def"}.String()}}
+		if e, _, err := SayDiscard(fleet, wanted(), kept, p, nil, ann); err != nil || ParseInputs(e.Discarded.Inputs).Digest != c.want {
+			t.Errorf("%s: %+v, %v, want %s", name, e.Discarded, err, c.want)
+		}
+	}
 	merged, onMain := both(), *kept
 	merged.Trees = []Folder{{onMain.Head, Hash{50}}, {draft.Ref.Commit, Hash{50}}}
 	overtaken, others := both(), both()
