@@ -15,6 +15,7 @@ import (
 type gitConfig struct {
 	instead []setting // url.<base>.insteadOf: of is the base, value what it replaces
 	http    []setting // http.<url>.extraHeader and http.<url>.proxy, in their order
+	ssh     string    // core.sshCommand
 }
 
 // setting is one value of the configuration; of is the middle of its name, "" for none.
@@ -39,6 +40,8 @@ func readGitConfig(ctx context.Context) (c gitConfig) {
 			c.instead = append(c.instead, s)
 		case section == "http" && (s.name == "extraheader" || s.name == "proxy"):
 			c.http = append(c.http, s)
+		case key == "core.sshcommand":
+			c.ssh = value
 		}
 	}
 	return c

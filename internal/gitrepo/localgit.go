@@ -56,19 +56,39 @@ func (localTransport) NewReceivePackSession(ep *transport.Endpoint, _ transport.
 type localSession struct {
 	path    string
 	service string
+	argv    []string // of another program that reaches it, nil for git
 	*localGit
 	adv  *packp.AdvRefs
 	done bool
 }
 
-// localGit is a git that runs.
+// localGit is a git that runs, or a program that speaks with one.
 type localGit struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	said bytes.Buffer
-	stop context.CancelFunc
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr stderr16k
+	stop   context.CancelFunc
 }
+
+// stderr16k keeps the beginning of what a program writes.
+type stderr16k struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *stderr16k) Write(p []byte) (int, error) {
+	_, _ = b.Buffer.Write(p[:min(len(p), max(0, 16<<10-b.Len()))])
+	return len(p), nil
+}
+
+// localError is a git, or a program that speaks with one, that ended before it gave refs.
+type localError struct {
+	error
+	stderr string
+	exit   int
+}
+
+// Unwrap returns what reading the refs failed with.
+func (e *localError) Unwrap() error { return e.error }
 
 // localDelay is for a git that was stopped to go.
 const localDelay = 200 * time.Millisecond
@@ -79,15 +99,19 @@ func runLocalGit(ctx context.Context, service, path string) (*localGit, error) {
 	for _, c := range quietGit {
 		args = append(args, "-c", c)
 	}
+	return runProgram(ctx, "git", append(args, service, path)...)
+}
+
+func runProgram(ctx context.Context, name string, args ...string) (*localGit, error) {
 	g := &localGit{}
 	ctx, g.stop = context.WithCancel(ctx)
-	g.cmd = exec.CommandContext(ctx, "git", append(args, service, path)...)
+	g.cmd = exec.CommandContext(ctx, name, args...)
 	// It goes into the repository's folder, and looks for each ref that it moves whether that is
 	// the folder it was started in by another name.
 	g.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PWD=") })
 	g.cmd.WaitDelay = localDelay
-	g.cmd.Stderr = &g.said
-	var out io.Reader
+	g.cmd.Stderr = &g.stderr
+	var out io.ReadCloser
 	var err error
 	if g.in, err = g.cmd.StdinPipe(); err == nil {
 		out, err = g.cmd.StdoutPipe()
@@ -99,6 +123,7 @@ func runLocalGit(ctx context.Context, service, path string) (*localGit, error) {
 		g.stop()
 		return nil, err
 	}
+	context.AfterFunc(ctx, func() { _ = out.Close() }) // a child of it may have the other end
 	g.out = bufio.NewReader(out)
 	return g, nil
 }
@@ -136,6 +161,10 @@ func (s *localSession) start(ctx context.Context) (err error) {
 		context.AfterFunc(ctx, s.stop)
 		return nil
 	}
+	if s.argv != nil {
+		s.localGit, err = runProgram(ctx, s.argv[0], s.argv[1:]...)
+		return err
+	}
 	s.localGit, err = runLocalGit(ctx, s.service, s.path)
 	return err
 }
@@ -158,10 +187,11 @@ func (s *localSession) AdvertisedReferencesContext(ctx context.Context) (*packp.
 	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
 		git := s.localGit
 		_ = s.Close()
-		if said := strings.TrimSpace(git.said.String()); said != "" {
-			err = errors.New(strings.Map(printable, said))
+		text := strings.TrimSpace(git.stderr.String())
+		if text != "" {
+			err = errors.New(strings.Map(printable, text))
 		}
-		return nil, fmt.Errorf("git %s: %w", s.service, err)
+		return nil, &localError{fmt.Errorf("git %s: %w", s.service, err), text, git.cmd.ProcessState.ExitCode()}
 	}
 	s.adv = adv
 	return adv, nil

@@ -131,8 +131,14 @@ func parseSCP(raw string) (*location, error) {
 	if err != nil || ep.Protocol != "ssh" {
 		return nil, fmt.Errorf("the repository address %q is not understood", raw)
 	}
-	return &location{display: raw, key: ep.String(), endpoint: *ep}, nil
+	l := &location{display: raw, key: ep.String(), endpoint: *ep}
+	if ep.Port == sshPort { // of go-git; an alias may have another
+		l.endpoint.Port = 0
+	}
+	return l, nil
 }
+
+const sshPort = 22
 
 func parsePath(raw, path string) (*location, error) {
 	abs, err := filepath.Abs(path)

@@ -141,7 +141,7 @@ func (r *Repo) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil: // whatever it broke
 		return ctx.Err()
 	case isAuth(err):
-		return errKind(ErrAuth, "%s refuses access: %s; set up an SSH agent with a key that it knows", r.URL(), r.scrub(oneLine(err.Error())))
+		return errKind(ErrAuth, "%s refuses access: %s; make ssh log in there without a question: give it a key that the host accepts, and add the host to known_hosts", r.URL(), r.scrub(oneLine(err.Error())))
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		_, reply, _ := strings.Cut(err.Error(), transport.ErrRepositoryNotFound.Error())
 		return errKind(ErrNoRepository, "there is no Git repository at %s, or you may not see it%s", r.URL(), said(r.scrub(strings.TrimPrefix(reply, ": "))))

@@ -19,7 +19,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	gitproto "github.com/go-git/go-git/v5/plumbing/transport/git"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/internal/boundary"
@@ -373,7 +372,7 @@ func (s *Store) transport(protocol string) (transport.Transport, error) {
 		if s.opts.NoSSH {
 			return nil, errKind(ErrAuth, "ssh would use keys that were not given for this address: use https, with a login of its own")
 		}
-		return ssh.DefaultClient, nil
+		return sshTransport{s.config}, nil
 	case "git":
 		return gitproto.DefaultClient, nil
 	}
