@@ -12,6 +12,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
 )
 
 type decideFlags struct {
@@ -116,7 +117,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 				}
 				return err
 			}
-			err = a.printVerdicts(d, verdicts)
+			err = a.printVerdicts(d, s.from(), verdicts)
 			for _, p := range problems {
 				a.fail("error: %v", p)
 			}
@@ -194,7 +195,7 @@ type verdictView struct {
 	Lost []decide.LostEdit `json:"lost,omitempty"`
 }
 
-func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error {
+func (a *app) printVerdicts(d decide.Verb, from review.Source, verdicts []*reconcile.Verdict) error {
 	views := make([]verdictView, 0, len(verdicts))
 	var rows [][]string
 	bad := 0
@@ -221,7 +222,7 @@ func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error 
 	var err error
 	switch a.output {
 	case "json", "yaml":
-		err = encodeAs(a.Out, a.output, "RevisionList", map[string]any{"revisions": views})
+		err = encodeAs(a.Out, a.output, "RevisionList", map[string]any{"source": from, "revisions": views})
 	case "name":
 		for _, v := range views {
 			if v.Error == "" {
@@ -229,7 +230,9 @@ func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error 
 			}
 		}
 	default:
-		err = a.table([]string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, rows)
+		if err = printHead(a, from, count.Of(len(verdicts), "revision")); err == nil {
+			err = a.table([]string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, rows)
+		}
 	}
 	if err == nil && bad > 0 {
 		return findings{fmt.Sprintf("%d of %s could not be %s", bad, count.Of(len(verdicts), "revision"), map[decide.Verb]string{

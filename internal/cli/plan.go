@@ -128,7 +128,7 @@ func (a *app) apply(ctx context.Context) error {
 	}
 	settled := a.settled(in)
 	if again, ok := settled.Again(ctx, in.store); ok {
-		return a.replay(again)
+		return a.replay(sourceOf(ctx, in, again.Fleet), again)
 	}
 	a.fleet.heads = true
 	s, err := a.session(ctx, in, p)

@@ -97,11 +97,11 @@ func encodeAs(w io.Writer, format, kind string, v any) error {
 // objects prints KRM objects: documents as yaml, a List as json. Empty times
 // and null fields of the Kubernetes types are left out.
 func objects(w io.Writer, format string, list []any) error {
-	return objectsOf(w, format, list, nil)
+	return objectsOf(w, format, list, review.Source{}, nil)
 }
 
-// objectsOf says in a List which shard they are of.
-func objectsOf(w io.Writer, format string, list []any, part *shardView) error {
+// objectsOf names in a List the fleet and the shard that the objects are of.
+func objectsOf(w io.Writer, format string, list []any, from review.Source, part *shardView) error {
 	clean := make([]any, 0, len(list))
 	for _, o := range list {
 		b, err := json.Marshal(o)
@@ -116,6 +116,9 @@ func objectsOf(w io.Writer, format string, list []any, part *shardView) error {
 	}
 	if format == "json" {
 		out := map[string]any{"apiVersion": "v1", "kind": "List", "items": clean}
+		if from != (review.Source{}) {
+			out["source"] = from
+		}
 		if part != nil {
 			out["shard"] = part
 		}

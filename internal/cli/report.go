@@ -113,7 +113,7 @@ func writeText(w io.Writer, text string, err error) error {
 // digest says what a plan, or what came of it, holds for a reader; of a shard, part gets
 // what it is made of.
 func (s *opening) digest(p *reconcile.Plan, done bool, part *shardView) (*review.Digest, error) {
-	d := &review.Digest{Command: "plan", Summary: summary(p, done), Fleet: s.folder()}
+	d := &review.Digest{Command: "plan", Summary: summary(p, done), Fleet: s.folder(), Source: s.from()}
 	if done {
 		d.Command = "apply"
 	}

@@ -95,7 +95,7 @@ func (a *app) review(ctx context.Context, f *reviewFlags, args []string) error {
 			report.Classes[i].Diff = ""
 		}
 	}
-	view := reviewView{report, shown.Findings(report.Classes), part}
+	view := reviewView{s.from(), report, shown.Findings(report.Classes), part}
 	if f.open {
 		err = a.browse(ctx, func() error { return a.printReview(view, f.members) })
 	} else {
@@ -142,6 +142,7 @@ func (a *app) shown(ctx context.Context, sel decide.Selection, origins bool) (*o
 
 // reviewView is a review as json and yaml print it. Its fields are a contract.
 type reviewView struct {
+	Source review.Source `json:"source,omitzero"`
 	*review.Report
 	Findings []review.Finding `json:"findings,omitempty"`
 	Shard    *shardView       `json:"shard,omitempty"`
@@ -152,7 +153,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 	case "json", "yaml":
 		return encodeAs(a.Out, a.output, "Review", r)
 	case markdownFormat, htmlFormat:
-		return a.printDigest(&review.Digest{Command: "review", Summary: r.Summary, Changes: r.Report, Findings: r.Findings})
+		return a.printDigest(&review.Digest{Command: "review", Source: r.Source, Summary: r.Summary, Changes: r.Report, Findings: r.Findings})
 	case "name":
 		for _, c := range r.Classes {
 			if _, err := fmt.Fprintln(a.Out, c.ID); err != nil {
@@ -162,7 +163,12 @@ func (a *app) printReview(r reviewView, all bool) error {
 		return nil
 	}
 	var b strings.Builder
-	linef(&b, "%s", r.Summary)
+	if len(r.Packages) == 1 { // its summary is what happens
+		linef(&b, "%s", headline(r.Source, count.Of(r.Variants, "variant")+" in "+count.Of(len(r.Classes), "class", "classes")))
+		linef(&b, "%s", r.Summary)
+	} else {
+		linef(&b, "%s", headline(r.Source, r.Summary))
+	}
 	printMarks(&b, r.Marks)
 	pkg := "\x00"
 	for _, c := range r.Classes {

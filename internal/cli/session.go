@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -20,6 +21,7 @@ import (
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/session"
 	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/source"
@@ -210,6 +212,8 @@ type opening struct {
 	progress *progress
 	// pulled is what became of the pull requests that apply keeps.
 	pulled []fleet.Pulled
+	// from returns the fleet, at its commit, that a screen names first.
+	from func() review.Source
 }
 
 // open reads the fleet.
@@ -272,7 +276,8 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, er
 	if err != nil {
 		return nil, err
 	}
-	return &opening{Session: opened, store: in.store, files: in.files, fleet: fleet, engine: opened.Engine, cfg: opened.Config, progress: p}, nil
+	from := sync.OnceValue(func() review.Source { return sourceOf(ctx, in, fleet.Manager) })
+	return &opening{Session: opened, store: in.store, files: in.files, fleet: fleet, engine: opened.Engine, cfg: opened.Config, progress: p, from: from}, nil
 }
 
 // gitStore reaches Git repositories, and keeps what it fetches below the cache folder.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/version"
 )
 
@@ -41,16 +42,20 @@ func program() string {
 	return fmt.Sprintf("%s %d %d", version.Program(), st.Size(), st.ModTime().UnixNano())
 }
 
-// printed is all that a run prints of a plan that came to nothing.
+// printed is all that a run prints of a plan that came to nothing, but its first line: the
+// fleet's commit may be another one the next time.
 func (a *app) printed(s *opening, plan *reconcile.Plan) (reconcile.Printed, error) {
 	var out, errs bytes.Buffer
 	b := &app{Streams: Streams{Out: &out, Err: &errs, State: a.State}, fleet: a.fleet, output: a.output, quiet: a.quiet}
 	b.warnOf(s.fleet)
-	err := b.printPlan(s, plan, true)
-	return reconcile.Printed{Out: out.String(), Err: errs.String()}, err
+	err := printTable(b, s, plan, true)
+	return reconcile.Printed{Fleet: s.fleet.Manager, Size: size(plan), Out: out.String(), Err: errs.String()}, err
 }
 
-func (a *app) replay(p reconcile.Printed) error {
+func (a *app) replay(from review.Source, p reconcile.Printed) error {
+	if err := printHead(a, from, p.Size); err != nil {
+		return err
+	}
 	_, err := io.WriteString(a.Out, p.Out)
 	_, eerr := io.WriteString(a.Err, p.Err)
 	return errors.Join(err, eerr)

@@ -68,7 +68,7 @@ func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 		if part != nil {
 			part.states(plan)
 		}
-		err := objectsOf(a.Out, a.output, fleet.StatusObjects(s.fleet, plan), part)
+		err := objectsOf(a.Out, a.output, fleet.StatusObjects(s.fleet, plan), s.from(), part)
 		a.printProblems(plan)
 		return err
 	case "name":
@@ -78,6 +78,9 @@ func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 			}
 		}
 		return nil
+	}
+	if err := printHead(a, s.from(), size(plan)); err != nil {
+		return err
 	}
 	header := []string{"VARIANT", "READY", "STALLED", "LIFECYCLE", "REVISION", "PROVED", "WHY"}
 	if a.output == "wide" {

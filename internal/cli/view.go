@@ -154,6 +154,14 @@ func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
 		a.printProblems(p)
 		return nil
 	}
+	if err := printHead(a, s.from(), size(p)); err != nil {
+		return err
+	}
+	return printTable(a, s, p, done)
+}
+
+// printTable shows what follows a plan's first line.
+func printTable(a *app, s *opening, p *reconcile.Plan, done bool) error {
 	header := []string{"VARIANT", "ACTION", "DRAFT", "WHY"}
 	if a.output == "wide" {
 		header = []string{"VARIANT", "ACTION", "DRAFT", "WHY", "NAME", "SET", "UPSTREAM", "REF", "COMMIT"}

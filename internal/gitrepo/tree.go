@@ -497,7 +497,7 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 // FilesAt reads all files of a folder at a branch, a tag or a commit; no name is
 // the branch that HEAD names. Limits are those of packages. Submodules are skipped.
 func (r *Repo) FilesAt(ctx context.Context, name, dir string) ([]krm.File, error) {
-	commit, err := r.named(name)
+	commit, err := r.Named(name)
 	if err != nil {
 		return nil, err
 	}
@@ -514,7 +514,9 @@ func (r *Repo) FilesAt(ctx context.Context, name, dir string) ([]krm.File, error
 	return r.readFiles(ctx, tree, &fileReader{submodules: true})
 }
 
-func (r *Repo) named(name string) (Hash, error) {
+// Named returns the commit of a branch, a tag or a commit; no name is the branch that HEAD
+// names. The commit need not be fetched yet.
+func (r *Repo) Named(name string) (Hash, error) {
 	refs := r.Refs()
 	if name == "" {
 		head := refs.Head()

@@ -1,5 +1,12 @@
 (() => {
   "use strict";
+  const read = document.querySelector(".source time");
+  if (read) {
+    const hours = Math.floor((Date.now() - Date.parse(read.dateTime)) / 3600000);
+    const [n, unit] = hours < 48 ? [hours, "hour"] : [Math.floor(hours / 24), "day"];
+    if (n > 0) read.append(`, ${n} ${unit}${n === 1 ? "" : "s"} ago`);
+  }
+
   const controls = document.getElementById("controls");
   if (!controls) return;
   const [q, show, open, shown] = ["q", "show", "open", "shown"].map((id) => document.getElementById(id));

@@ -116,7 +116,7 @@ func TestHostileValuesAreText(t *testing.T) {
 		Origins: map[string]string{review.LineOf(evil, 1): evil},
 	}
 	text := written(t, &review.Digest{
-		Command: "review", Summary: evil, Findings: []review.Finding{{Kind: review.Failure, Message: evil, Members: []string{evil}, File: evil}},
+		Command: "review", Summary: evil, Source: review.Source{Name: evil, Commit: evil}, Findings: []review.Finding{{Kind: review.Failure, Message: evil, Members: []string{evil}, File: evil}},
 		Changes: &review.Report{Marks: []review.Mark{{Kind: review.ByHand, Text: evil, Members: []string{evil}, Classes: []string{evil}}}, Packages: []review.Summary{{Package: evil, Summary: evil}}, Classes: []review.Class{c}},
 	}, Limit)
 	if n := strings.Count(text, "<script"); n != 1 {

@@ -24,8 +24,9 @@ type Settled struct {
 	Inputs string
 }
 
-// Printed is what a run printed on both streams.
-type Printed struct{ Out, Err string }
+// Printed is what a run printed on both streams. Fleet and Size are for the first line,
+// which is not in Out.
+type Printed struct{ Fleet, Size, Out, Err string }
 
 type settledRun struct {
 	Inputs string

@@ -20,6 +20,8 @@ type Digest struct {
 	Command string `json:"command"`
 	// Fleet is the management directory, for findings without a file.
 	Fleet string `json:"fleet,omitempty"`
+	// Source is that fleet at its commit.
+	Source Source `json:"source,omitzero"`
 	// Summary is one sentence over the run.
 	Summary string `json:"summary"`
 	// Findings are in the order of Kinds, each kind's smallest first.

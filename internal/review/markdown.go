@@ -37,7 +37,7 @@ func Markdown(d *Digest, limit int) string {
 	}
 	limit = max(limit, minLimit)
 	command := d.command()
-	head := fmt.Sprintf("### Variform %s\n\n%s\n", command, inline(d.Summary))
+	head := fmt.Sprintf("### Variform %s%s\n\n%s\n", command, d.Source.heading(), inline(d.Summary))
 	blocks := d.blocks(command, limit/4)
 	room := limit - len(head) - tailRoom
 	shown := 0

@@ -27,6 +27,9 @@ func (d *Directory) InGit() (Location, bool) {
 	}
 }
 
+// Location is where the files were read.
+func (d *Directory) Location() Location { return d.loc }
+
 // Folder is the folder that the files are in; "" where they were read from Git.
 func (d *Directory) Folder() string { return d.loc.Folder }
 

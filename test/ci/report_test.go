@@ -22,7 +22,7 @@ func TestReports(t *testing.T) {
 		t.Fatal(r.out, r.err)
 	}
 	reviewed := w.bash("variform review -o markdown", nil)
-	for _, text := range []string{"### Variform review\n", ", class `", "`c1/old`, `c1/web`, `c2/old`, `c2/web`", "\n```diff\n"} {
+	for _, text := range []string{"### Variform review · ", ", class `", "`c1/old`, `c1/web`, `c2/old`, `c2/web`", "\n```diff\n"} {
 		if reviewed.status != 0 || !strings.Contains(reviewed.out, text) {
 			t.Errorf("review lacks %q:\n%s%s", text, reviewed.out, reviewed.err)
 		}

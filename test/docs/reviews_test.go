@@ -36,11 +36,14 @@ type shown struct {
 var (
 	members = regexp.MustCompile(`@[0-9a-f]{12}\b`)
 	hashes  = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
+	source  = regexp.MustCompile(`(?m)^(fleet \S+ @ )[0-9a-f]{7}`)
+	read    = regexp.MustCompile(`(?m)^(fleet .*, read ).*$`)
 )
 
 // stable is a text without what goes by where it was made.
 func (s *shown) stable(text string) string {
 	text = strings.ReplaceAll(text, s.dir, "demo")
+	text = read.ReplaceAllString(source.ReplaceAllString(text, "$1…"), "$1…")
 	return hashes.ReplaceAllString(members.ReplaceAllString(text, "@…"), "…")
 }
 

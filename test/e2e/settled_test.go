@@ -43,7 +43,7 @@ func (w *world) settle(args ...string) {
 // settled runs apply, and says whether it looked at refs alone.
 func (w *world) settled(args ...string) bool {
 	w.t.Helper()
-	return strings.HasPrefix(w.mustRun(0, append([]string{"apply"}, args...)...).out, "again: ")
+	return strings.Contains(w.mustRun(0, append([]string{"apply"}, args...)...).out, "\n\nagain: ")
 }
 
 // A fleet in which nothing was left to do is looked at anew as soon as anything moves
