@@ -115,12 +115,22 @@ func SameSince(ctx context.Context, repo *observe.Repo, r *decide.Revision, path
 // sameContent reports whether two packages hold the same, but for the status, the
 // labels and the annotations of a Kptfile, and where it says that it comes from.
 func sameContent(a, b *krm.Package) (bool, error) {
+	differs, err := otherContent(a, b)
+	return len(differs) == 0, err
+}
+
+// otherContent returns the paths, sorted, in which sameContent finds a difference.
+func otherContent(a, b *krm.Package) (paths []string, err error) {
 	edits, err := review.Edits(a, b)
-	return !slices.ContainsFunc(edits, func(e review.Edit) bool {
-		return path.Base(e.File) != "Kptfile" || !slices.ContainsFunc([]string{"status", "metadata.labels", "metadata.annotations"}, func(field string) bool {
+	for _, e := range edits {
+		if path.Base(e.File) != "Kptfile" || !slices.ContainsFunc([]string{"status", "metadata.labels", "metadata.annotations"}, func(field string) bool {
 			return e.Field == field || strings.HasPrefix(e.Field, field+".")
-		})
-	}), err
+		}) {
+			paths = append(paths, e.File)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), err
 }
 
 // conditions are a package's, by type.

@@ -3,9 +3,11 @@ package build
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/observe"
 )
 
 // revert makes the package what a Published revision held, to the byte, but for
@@ -35,3 +37,23 @@ func (m *maker) revert(ctx context.Context) (err error) {
 
 // reverts is the trailer that says so, and who asked for it.
 func (m *maker) reverts() string { return decide.RevisionName(m.Revert.Number) + " by " + m.By }
+
+// RevertDiffers returns the paths in which an open revision does not hold what the Published
+// revision held that its commit says it sets the package back to. Anybody who may push to its
+// branch can write that commit.
+func RevertDiffers(ctx context.Context, repo *observe.Repo, p *decide.Package, r *decide.Revision) ([]string, error) {
+	name, _, _ := strings.Cut(r.Reverts(), " ")
+	to := p.Tagged(name)
+	if to == nil {
+		return nil, fmt.Errorf("it says that it sets the package back to %s, which has no tag: discard it", name)
+	}
+	_, then, err := repo.ReadPackage(ctx, to.Ref.Commit, p.Path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", to.Ref.Name, err)
+	}
+	_, is, err := repo.ReadPackage(ctx, r.Ref.Commit, p.Path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", r.Ref.Short(), err)
+	}
+	return otherContent(then, is)
+}

@@ -33,6 +33,19 @@ func (r *Revision) Reverting() error {
 	return fmt.Errorf("it sets the package back to %s, and was edited by hand (%s), which nothing has built: take the edits back, or go on from it with apply --retry", r.Reverts(), r.Ref.Commit.String()[:7])
 }
 
+// Unreverted returns why an open revision may not be published unseen whose commit says that
+// it sets the package back: it differs from the revision that it names in these paths, or err
+// keeps it from being compared. "" is for what is as it says.
+func (r *Revision) Unreverted(differs []string, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(differs) > 0:
+		return fmt.Sprintf("it says that it sets the package back to %s, and differs from that in %s: review and approve the class that shows it, or discard it", r.Reverts(), strings.Join(Limit(differs, 5), ", "))
+	}
+	return ""
+}
+
 // Revert says how a person sets a wanted package back to what Published revision n
 // held: upon which revision that is to be built. done says that it is so already.
 // What the branch and that revision hold has been read. What others merged is

@@ -48,7 +48,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	if !there.IsZero() {
-		if err := repo.numbers(ctx, p, run.since, run.absent); err != nil || p.Lost != nil {
+		if err := repo.numbers(ctx, p, run.numbered, run.absent); err != nil || p.Lost != nil {
 			return err
 		}
 		if !run.apart || run.short || b.Rewritten { // else what was Published last never was on the branch
@@ -213,6 +213,9 @@ type history struct {
 	// and apart is set. short says that more commits are behind.
 	since        []*gitrepo.Commit
 	apart, short bool
+	// numbered are since and, where the tag was made beside the branch, the commit that
+	// brought what it holds: that may say which revision it published.
+	numbered []*gitrepo.Commit
 	// came is the commit of since at which the present tree came.
 	came int
 }
@@ -251,6 +254,7 @@ func (r *Repo) run(ctx context.Context, p *decide.Package, b *decide.Branch) (*h
 		}
 		h.came++
 	}
+	h.numbered = h.since
 	if err := r.join(p, h); err != nil {
 		return nil, err
 	}
@@ -278,7 +282,7 @@ func (r *Repo) join(p *decide.Package, h *history) error {
 			return err
 		}
 		if tree == published {
-			h.apart, h.since = false, h.since[:i]
+			h.apart, h.since, h.numbered = false, h.since[:i], h.since[:i+1]
 			return nil
 		}
 	}

@@ -347,9 +347,10 @@ func (e *Engine) unwanted(ctx context.Context, repo *observe.Repo, c *decide.Can
 	return c.Unwanted(repo.LastBuild(ctx, c.Package.Path, c.Head))
 }
 
-func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*decide.Question, error) {
+func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (_ *decide.Question, err error) {
 	if c.Head.Reverts() != "" {
-		return nil, reverting(ctx, s.repo, c.Package.Path, c.Head)
+		c.Edits, err = reverting(ctx, s.repo, c.Package, c.Head)
+		return nil, err
 	}
 	if s.want.Lock() == nil {
 		if s.up = r.read.UpstreamOf(ctx, s.want); s.up.Err != nil {

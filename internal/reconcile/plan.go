@@ -388,10 +388,9 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 		if err := r.gates(ctx, s, &o); err != nil {
 			o.Intent = decide.Rule{Ruling: decide.Ruling{Decision: decide.Fail{}, Err: err}}
 		}
-		if !r.building && work.From.Reverts() != "" {
-			if err := reverting(ctx, s.repo, s.pkg.Path, work.From); err != nil {
-				o.Unproved = err.Error()
-			}
+		if work.From.Reverts() != "" && work.From.Phase.Open() {
+			differs, err := reverting(ctx, s.repo, s.pkg, work.From)
+			o.Unproved = work.From.Unreverted(differs, err)
 		}
 		o.Warnings = append(o.Warnings, notes...)
 		s.revisions = append(s.revisions, &revision{outcome: o})

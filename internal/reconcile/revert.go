@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -124,14 +125,13 @@ func (r *run) revert(ctx context.Context, b *setBack) (*publish.Change, error) {
 }
 
 // reverting refuses a Draft that sets a package back where a person did more to it
-// than meet its gates.
-func reverting(ctx context.Context, repo *observe.Repo, path string, h *decide.Revision) error {
-	err := h.Reverting()
-	if err == nil || h.Amended() {
-		return err
+// than meet its gates. It returns the paths in which the Draft does not hold what the
+// revision held that it names.
+func reverting(ctx context.Context, repo *observe.Repo, p *decide.Package, h *decide.Revision) (differs []string, err error) {
+	if err := h.Reverting(); err != nil {
+		if same, serr := build.SameSince(ctx, repo, h, p.Path); h.Amended() || serr != nil || !same {
+			return nil, cmp.Or(serr, err)
+		}
 	}
-	if same, serr := build.SameSince(ctx, repo, h, path); serr != nil || same {
-		return serr
-	}
-	return err
+	return build.RevertDiffers(ctx, repo, p, h)
 }
