@@ -139,7 +139,8 @@ func Retag(p *Package) (Ruling, *Package, bool) {
 
 // movedUnder returns an error if the tag of the latest revision moved to other content, and an
 // open Draft was built from the commit that the record names. An update of that Draft would
-// lose what the tag moved to.
+// lose what the tag moved to. A Draft that was built from later commits of the branch has
+// another parent, which a forged record may name.
 func movedUnder(p *Package) error {
 	r, name := p.Latest, RevisionName(p.Latest.Number)
 	tree, known := p.Tree(r.Ref.Commit)
@@ -149,7 +150,7 @@ func movedUnder(p *Package) error {
 			continue
 		}
 		for _, open := range p.open() {
-			if open.Since == name && open.Machine != nil && slices.Contains(open.Machine.Parents, was) {
+			if open.Since == name && open.Inputs.Main == "" && open.Machine != nil && slices.Contains(open.Machine.Parents, was) {
 				return Stalled("tag %s is at %s, and the record has it at %s, which %s was made from: move the tag back if that is right, or discard %s",
 					name, r.Ref.Commit.String()[:7], was.String()[:7], open.Describe(), open.Describe())
 			}

@@ -133,6 +133,7 @@ func TestMovedUnder(t *testing.T) {
 		says  bool
 	}{
 		"moved under the Draft":          {entry, "v2", true},
+		"the Draft is of the branch":     {changed(func(e *record.Entry) { e.Inputs = "the branch" }), "v2", false},
 		"the Draft is older":             {entry, "v1", false},
 		"the Draft has no revision":      {entry, "", false},
 		"the record has it there":        {changed(func(e *record.Entry) { e.Commit = own.String() }), "v2", false},
@@ -146,6 +147,9 @@ func TestMovedUnder(t *testing.T) {
 		latest.Ref = Ref{Name: "refs/tags/" + webPath + "/v2", Commit: own}
 		draft := draftOf(3, 10, since(c.since))
 		draft.Machine = &Machine{Parents: []Hash{other}}
+		if c.entry.Inputs != "" {
+			draft.Inputs.Main = c.entry.Inputs
+		}
 		p := NewPackage(webPath, []Published{{Number: 2, Ref: latest.Ref}}, latest, draft)
 		p.Entries = []record.Entry{c.entry}
 		p.Learn(own, tree)

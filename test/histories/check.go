@@ -415,7 +415,7 @@ func (w *world) checkKeeps(m move, after map[string]map[string]hash, r result) {
 		}
 	}
 	for t, file := range lost {
-		if w.named(t) || w.replaced(m.place(), file) {
+		if w.named(t) || w.replaced(m.place(), file) || ownedElsewhere(repo.text(repo.files(m.before).below(m.parsed.pkg), file), t) {
 			continue
 		}
 		how := "is gone"
@@ -428,6 +428,17 @@ func (w *world) checkKeeps(m move, after map[string]map[string]hash, r result) {
 		}
 		w.violate("no edit is gone unnamed", m.place(), "%s loses an edit of %s, on a %s that %s", r.name(), file, m.parsed.kind, how)
 	}
+}
+
+// ownedElsewhere reports whether a word is an image that automation sets: of that a Draft takes
+// what the branch has, without a word.
+func ownedElsewhere(text, word string) bool {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, ":"+word+" ") && strings.Contains(line, "$imagepolicy") {
+			return true
+		}
+	}
+	return false
 }
 
 // checkMain: what people wrote on main is there still, or was named; what is
