@@ -119,7 +119,7 @@ func (e Publish) apply(entries []Entry) []Entry {
 		if stood {
 			o.Workspace = ""
 		}
-		again := o.Place == Main && e.Hydrated == "" && o.Tree == e.Tree
+		again := o.Place == Main && o.Tree == e.Tree && (e.Hydrated == "" || o.Hydrated == e.Hydrated && o.Commit == e.Commit) // or its tag is set again
 		if stood || again || o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
 			made, e.Workspace = o, o.Workspace
 			made.Inputs = cmp.Or(e.Inputs, o.Inputs)

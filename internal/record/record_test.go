@@ -57,6 +57,22 @@ func built(path, workspace, failure string) Entry {
 	return e
 }
 
+// A tag that is set again takes nothing from what the record has of its commit.
+func TestTagSetAgain(t *testing.T) {
+	made := Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(0x20), Tree: hash(0x11), Hydrated: hash(0x11), Hydration: 99}
+	again := made
+	again.Hydration = 0
+	r := with(t, New("fleet"), Publish{Entry: made}, Publish{Entry: again})
+	for _, e := range r.Package("web") {
+		if e.Hydration != 99 {
+			t.Errorf("%s: hydration %d", e.Place, e.Hydration)
+		}
+	}
+	if n := len(r.Package("web")); n != 2 {
+		t.Errorf("%d entries", n)
+	}
+}
+
 func TestEdits(t *testing.T) {
 	draft := open("web", "ws-1", 0x10)
 	fails, first, other := Put{built("web", "ws-1", "bad value")}, Put{built("web", "", "bad value")}, Put{built("web", "ws-2", "")}
