@@ -359,7 +359,7 @@ func isSurplus(r *Revision, all []*Revision) bool {
 // Spent reports whether an open revision's workspace is Published already: a
 // workspace is one revision, so that what stands there goes on in another.
 func (p *Package) Spent(r *Revision) bool {
-	return r != nil && r.Number == 0 && p.Latest != nil && p.Latest.Workspace == r.Workspace
+	return r != nil && r.Number == 0 && p.Latest != nil && r.Named(p.Latest.Workspace)
 }
 
 // Heads are all revisions, those of Surplus among them.

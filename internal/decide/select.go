@@ -178,6 +178,9 @@ func (p *Package) with(tag Tag, n int, repo *Repository) *Package {
 	}
 	revisions := []*Revision{latest}
 	for _, r := range p.Heads() {
+		if r.Number == 0 && r.Workspace == latest.Workspace {
+			latest.Workspace = cmp.Or(r.Called, r.Workspace)
+		}
 		if r != tag.Draft && r.Number == 0 {
 			revisions = append(revisions, r)
 		}
