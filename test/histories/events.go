@@ -137,7 +137,7 @@ func (w *world) loseTags(o operation) {
 	was := r.refs()
 	tags := r.tagged(p.pkg)
 	last := tags[len(tags)-1]
-	stops := false
+	stops, drafted := false, false
 	switch o.b % 4 {
 	case 0:
 		w.log("forge: the tags of %s are lost", p)
@@ -163,6 +163,7 @@ func (w *world) loseTags(o operation) {
 		before := w.snapshot()
 		res := w.run(args...)
 		for _, m := range moves(before, w.snapshot()) {
+			drafted = drafted || m.place() == p && m.parsed.open()
 			switch {
 			case m.place() != p:
 			case stops && !m.after.IsZero():
@@ -174,6 +175,9 @@ func (w *world) loseTags(o operation) {
 		w.checkMoves(before, res)
 	}
 	for _, ref := range tags {
+		if at := r.ref(ref); drafted && !at.IsZero() && at != was[ref] {
+			continue // a Draft was made from where it is now
+		}
 		r.set(ref, was[ref])
 	}
 	w.waits[p] = true
