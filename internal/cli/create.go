@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/source"
 )
 
 // creating is what the subcommands of create share.
@@ -90,9 +91,13 @@ Sets select the clusters' Repositories by their labels.`,
 			if oci != "" {
 				return fleet.NewOCIRepository(f.meta, oci), nil
 			}
-			return fleet.NewRepository(f.meta, git, deployment)
+			r, err := fleet.NewRepository(f.meta, git, deployment)
+			if err == nil { // nobody knows which file gets it
+				r.Spec.Git.Repo = source.Absolute(r.Spec.Git.Repo)
+			}
+			return r, err
 		})
-	c.Flags().StringVar(&git, "git", "", "a Git repository: `URL[//dir][@branch]`, or its path")
+	c.Flags().StringVar(&git, "git", "", "a Git repository: `URL[//dir][@branch]`, or its path, which is printed absolute")
 	c.Flags().StringVar(&oci, "oci", "", "a repository of an OCI registry, for packages to take")
 	c.Flags().StringToStringVar(&f.meta.Labels, "label", nil, "a label, `KEY=VALUE`; sets select by labels")
 	c.Flags().Lookup("label").DefValue = "" // help names no default

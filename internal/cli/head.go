@@ -26,7 +26,7 @@ func sourceOf(ctx context.Context, in inputs, name string) review.Source {
 	if err != nil {
 		return out
 	}
-	if commit, err := repo.Named(at.Ref); err == nil {
+	if commit, err := gitrepo.Named(repo, at.Ref); err == nil {
 		out.Commit = commit.String()
 	}
 	return out

@@ -12,11 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/source"
 )
 
 // initFlags are the answers that flags of init give.
@@ -284,6 +286,11 @@ func (n *initiation) version(ctx context.Context) error {
 
 // write writes the fleet, and has it planned.
 func (n *initiation) write(ctx context.Context, dir string) error {
+	for _, r := range append([]*v1alpha1.Repository{n.start.Catalog}, n.start.Clusters...) {
+		git := *r.Spec.Git // folders of one repository have it in common
+		git.Repo = source.PathFrom(dir, git.Repo)
+		r.Spec.Git = &git
+	}
 	files, err := n.start.Files()
 	if err != nil {
 		return err

@@ -179,7 +179,11 @@ func (a *app) load(ctx context.Context) (in inputs, err error) {
 	if in.cache, err = a.fleet.cache(); err != nil {
 		return in, err
 	}
-	in.store = a.gitStore(in.cache)
+	at, err := source.ParseLocation(a.fleet.location)
+	if err != nil {
+		return in, err
+	}
+	in.store = gitStoreOf(a, in.cache, at.Folder)
 	in.files, err = source.Open(ctx, a.fleet.location, source.Options{Git: session.GitTree{Store: in.store}, Manager: a.fleet.manager})
 	return in, err
 }
@@ -281,8 +285,11 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, er
 }
 
 // gitStore reaches Git repositories, and keeps what it fetches below the cache folder.
-func (a *app) gitStore(cache string) *gitrepo.Store {
-	o := gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Key: reconcile.MachineKey(a.State), Log: a.log(), Warn: a.warn, Budget: a.budget()}
+func (a *app) gitStore(cache string) *gitrepo.Store { return gitStoreOf(a, cache, "") }
+
+// gitStoreOf takes relative paths of repositories from a fleet's folder.
+func gitStoreOf(a *app, cache, folder string) *gitrepo.Store {
+	o := gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Folder: folder, Key: reconcile.MachineKey(a.State), Log: a.log(), Warn: a.warn, Budget: a.budget()}
 	if a.gitCredentials != "" {
 		o.Credentials = gitrepo.StoredCredentials(a.gitCredentials)
 	}

@@ -24,7 +24,7 @@ const (
 // merge's. Lines older than the last 16,384 of these are left out. Commits come in
 // one request, their folders in one, and the file's versions in one.
 func (r *Repo) Since(ctx context.Context, name, file string, now []byte, lines []int) (map[int]*Commit, error) {
-	tip, err := r.Named(name)
+	tip, err := Named(r, name)
 	if err != nil {
 		return nil, err
 	}

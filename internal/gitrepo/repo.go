@@ -77,6 +77,9 @@ func (r *Repo) close() {
 // URL is the address as the user first wrote it, without userinfo secrets.
 func (r *Repo) URL() string { return r.loc.display }
 
+// Key is that of the address: one text for all its spellings.
+func (r *Repo) Key() string { return r.loc.key }
+
 // Refs is the newest snapshot of branches and tags; it does no I/O.
 func (r *Repo) Refs() *Refs {
 	r.mu.Lock()

@@ -41,6 +41,9 @@ type Options struct {
 	// NoSSH refuses addresses of ssh, whose keys are this user's, where others' addresses
 	// are read by Credentials alone.
 	NoSSH bool
+	// Folder is what relative paths of repositories are relative to; "" is the current
+	// folder.
+	Folder string
 	// Log receives notes, such as retries. nil drops them.
 	Log func(format string, args ...any)
 	// Warn receives what a person should know and need not stop for, each once:
@@ -261,8 +264,11 @@ func (s *Store) Sees(ctx context.Context, then Seen) bool {
 // as it is written.
 func (s *Store) locate(address string) (*location, error) {
 	loc, err := parseLocation(address)
-	if err != nil || loc.local != "" {
-		return loc, err
+	if err != nil {
+		return nil, err
+	}
+	if loc.local != "" {
+		return s.below(loc)
 	}
 	if other := s.config().address(strings.TrimSpace(address)); other != strings.TrimSpace(address) {
 		display := loc.display
@@ -272,6 +278,21 @@ func (s *Store) locate(address string) (*location, error) {
 		loc.display = display
 	}
 	return loc, nil
+}
+
+// below takes a relative path from the folder of Options, or else, if it is only there,
+// from the current one.
+func (s *Store) below(loc *location) (*location, error) {
+	if s.opts.Folder == "" || strings.Contains(loc.display, "://") || filepath.IsAbs(loc.display) {
+		return loc, nil
+	}
+	path := filepath.Join(s.opts.Folder, loc.display)
+	if _, err := os.Stat(path); err != nil {
+		if _, err := os.Stat(loc.local); err == nil {
+			return loc, nil
+		}
+	}
+	return parsePath(loc.display, path)
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {

@@ -497,7 +497,7 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 // FilesAt reads all files of a folder at a branch, a tag or a commit; no name is
 // the branch that HEAD names. Limits are those of packages. Submodules are skipped.
 func (r *Repo) FilesAt(ctx context.Context, name, dir string) ([]krm.File, error) {
-	commit, err := r.Named(name)
+	commit, err := Named(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -516,7 +516,7 @@ func (r *Repo) FilesAt(ctx context.Context, name, dir string) ([]krm.File, error
 
 // Named returns the commit of a branch, a tag or a commit; no name is the branch that HEAD
 // names. The commit need not be fetched yet.
-func (r *Repo) Named(name string) (Hash, error) {
+func Named(r *Repo, name string) (Hash, error) {
 	refs := r.Refs()
 	if name == "" {
 		head := refs.Head()

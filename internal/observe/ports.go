@@ -41,6 +41,7 @@ type Repository interface {
 type Refs interface {
 	// URL is its address, without credentials.
 	URL() string
+	Key() string
 	Refs() *gitrepo.Refs
 	Index(directory string) *gitrepo.Index
 	Refresh(ctx context.Context) error

@@ -342,7 +342,7 @@ func (r *Reader) findByURL() {
 		switch {
 		case repo.Git != nil:
 			// Of a path, others such as kpt write what is absolute.
-			urls = append(urls, repo.Git.URL(), gitrepo.Key(repo.Object.Spec.Git.Repo))
+			urls = append(urls, repo.Git.URL(), repo.Git.Key())
 		case !repo.closed:
 			continue
 		}

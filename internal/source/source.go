@@ -147,10 +147,11 @@ func (f *Fleet) FieldOrigin(k Key, field string) Origin {
 	return f.Origin(k)
 }
 
-// edited are the fields of kinds that explanations of conflicts name.
+// edited are the fields of kinds that messages name.
 var edited = map[string][]string{
 	variformv1alpha1.KindInstallation: {resolver.FieldOverrides, resolver.FieldAllowChanges, resolver.FieldSearchProviders},
-	variformv1alpha1.KindCatalog:      {resolver.FieldDefaults},
+	variformv1alpha1.KindCatalog:      {resolver.FieldDefaults, fieldSources},
+	v1alpha1.KindRepository:           {fieldRepo},
 }
 
 // Object is a KRM object of no kind that Variform acts on.
@@ -288,7 +289,11 @@ func (d *Directory) Fleet(ctx context.Context) (*Fleet, error) {
 		return nil, fmt.Errorf("reading the management directory %s: %w", d.loc, err)
 	}
 	c.manager(d.kptfile, d.opts.Manager)
-	return c.finish(), nil
+	f := c.finish()
+	if d.loc.Folder != "" {
+		f.relocate(d.loc.Folder)
+	}
+	return f, nil
 }
 
 func (l Limits) withDefaults() Limits {
