@@ -28,6 +28,7 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/memory"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/session"
 	"github.com/variform/variform/internal/version"
 	"github.com/variform/variform/internal/wire"
 )
@@ -154,6 +155,8 @@ type app struct {
 	patience time.Duration // with a silent server
 	// gitCredentials is a file with logins; "" asks Git's helpers.
 	gitCredentials string
+	// app is a GitHub App of the environment; nil is none.
+	app *session.App
 	// repositories are talked to at once.
 	repositories int
 
@@ -188,6 +191,10 @@ func (a *app) start() error {
 	}
 	if a.repositories < 1 {
 		return fmt.Errorf("--repository-concurrency %d: give 1 or more", a.repositories)
+	}
+	var err error
+	if a.app, err = session.AppOf(os.Getenv, a.budget()); err != nil {
+		return err
 	}
 	if a.timeout > 0 {
 		late := timeoutError{a.timeout}

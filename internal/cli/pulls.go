@@ -69,7 +69,7 @@ func (a *app) pullRequests(ctx context.Context, s *opening, mode string, sel dec
 const requestConcurrency = 8
 
 func (a *app) request(ctx context.Context, s *opening, o fleet.PullRequests) ([]fleet.Pulled, []error, error) {
-	o.Forge, o.Concurrency, o.Fleet, o.Page, o.MaxWrites = session.Forges(a.budget(), nil), min(a.repositories, requestConcurrency), s.fleet, a.fleet.page, a.fleet.maxWrites
+	o.Forge, o.Concurrency, o.Fleet, o.Page, o.MaxWrites = session.Forges(a.budget(), nil, a.app), min(a.repositories, requestConcurrency), s.fleet, a.fleet.page, a.fleet.maxWrites
 	list, problems, err := fleet.Propose(ctx, s.engine, o)
 	later := 0
 	for _, p := range list {

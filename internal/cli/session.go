@@ -289,7 +289,7 @@ func (a *app) gitStore(cache string) *gitrepo.Store { return gitStoreOf(a, cache
 
 // gitStoreOf takes relative paths of repositories from a fleet's folder.
 func gitStoreOf(a *app, cache, folder string) *gitrepo.Store {
-	o := gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Folder: folder, Key: reconcile.MachineKey(a.State), Log: a.log(), Warn: a.warn, Budget: a.budget()}
+	o := gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Folder: folder, Key: reconcile.MachineKey(a.State), Log: a.log(), Warn: a.warn, Budget: a.budget(), App: a.app}
 	if a.gitCredentials != "" {
 		o.Credentials = gitrepo.StoredCredentials(a.gitCredentials)
 	}

@@ -131,7 +131,7 @@ func printSets(a *app, plan *reconcile.Plan) error {
 
 // tellRequests adds to what is said of Drafts where their requests stand.
 func (a *app) tellRequests(ctx context.Context, s *opening, plan *reconcile.Plan) {
-	failed := fleet.TellRequests(ctx, s.engine, plan, fleet.PullRequests{Fleet: s.fleet, Forge: session.Forges(a.budget(), nil), Concurrency: min(a.repositories, requestConcurrency)})
+	failed := fleet.TellRequests(ctx, s.engine, plan, fleet.PullRequests{Fleet: s.fleet, Forge: session.Forges(a.budget(), nil, a.app), Concurrency: min(a.repositories, requestConcurrency)})
 	for _, f := range unpulled(failed) {
 		a.warn("%s: its pull requests are not known: %s", folded(f.Members), f.Message)
 	}

@@ -23,6 +23,9 @@ import (
 // Servers are the forges of a run. Clients of one server share its connections, are
 // signed in once, and wait together where it asks them to. Safe for concurrent use.
 type Servers struct {
+	// App, where not nil, logs in at its server, before any other login.
+	App *App
+
 	login  Login
 	budget wire.Budget
 	now    func() time.Time
@@ -82,6 +85,9 @@ type server struct {
 }
 
 func (s *server) signIn(ctx context.Context) (user, password string, err error) {
+	if user, password, err = s.App.Login(ctx, s.root.String()); err != nil || password != "" {
+		return user, password, err
+	}
 	s.once.Do(func() { s.user, s.password, s.err = s.login(ctx, s.root.String()) })
 	return s.user, s.password, s.err
 }
@@ -229,9 +235,10 @@ func alreadyChanged(err error) bool {
 
 // answer is what a forge said.
 type answer struct {
-	status int
-	head   http.Header
-	text   []byte
+	status   int
+	head     http.Header
+	text     []byte
+	password string // that the request was sent with
 }
 
 func (c *conn) send(ctx context.Context, method, path string, data []byte) (*answer, error) {
@@ -269,7 +276,10 @@ func (c *conn) send(ctx context.Context, method, path string, data []byte) (*ans
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	return &answer{res.StatusCode, res.Header, text}, err
+	if res.StatusCode == http.StatusUnauthorized {
+		c.App.Reject(password)
+	}
+	return &answer{res.StatusCode, res.Header, text, password}, err
 }
 
 // putOff says that a forge refuses a request for now, and until when.
@@ -292,11 +302,11 @@ func (res *answer) putOff(now time.Time) (time.Time, bool) {
 }
 
 func (c *conn) refusal(method, path string, res *answer) *Error {
-	said := says(res.text)
-	if c.password != "" {
-		said = strings.ReplaceAll(said, c.password, "***")
+	text := res.text
+	if res.password != "" {
+		text = bytes.ReplaceAll(text, []byte(res.password), []byte("***"))
 	}
-	e := &Error{Method: method, What: c.shown(path), Status: res.status, Says: said}
+	e := &Error{Method: method, What: c.shown(path), Status: res.status, Says: says(text)}
 	switch {
 	case res.status == http.StatusUnauthorized:
 		e.Help = "sign in, with one of Git's credential helpers, or " + c.kind.signIn()

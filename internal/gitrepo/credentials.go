@@ -17,6 +17,15 @@ import (
 // userinfo. Both empty means that there are none.
 type CredentialFunc func(ctx context.Context, url string) (user, password string, err error)
 
+// Expiring has logins that expire: it is asked for each request, and gives one that is good for
+// a while. Safe for concurrent use.
+type Expiring interface {
+	// Login is a CredentialFunc.
+	Login(ctx context.Context, url string) (user, password string, err error)
+	// Reject forgets a password that a server refused.
+	Reject(password string)
+}
+
 // HelperCredentials is what git's credential helpers have for an address, both empty
 // where that is nothing. They are never asked to ask at the terminal.
 func HelperCredentials(ctx context.Context, rawURL string) (user, password string, err error) {

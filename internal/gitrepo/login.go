@@ -19,6 +19,7 @@ type login struct {
 	from           string // where it was found, for messages
 	url            string // that git's helpers were asked for
 	helper         bool   // git's helpers gave it, and are told what became of it
+	expires        bool   // Options.App gave it, and renews it
 	told           bool
 }
 
@@ -148,7 +149,10 @@ func (t *loginTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.inner.RoundTrip(req)
 	}
 	o := wire.OriginOf(req.URL)
-	sent := v.repo.logins.get(o)
+	sent, err := v.current(req.Context(), o)
+	if err != nil {
+		return nil, err
+	}
 	req = req.Clone(req.Context())
 	req.Header.Del("Authorization") // a redirect may name a login of its own
 	given := t.config().headers(req)
@@ -163,6 +167,22 @@ func (t *loginTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		v.saw(req.URL, sent, resp.StatusCode)
 	}
 	return resp, err
+}
+
+// current returns the login of a server, renewed where it expires.
+func (v *visit) current(ctx context.Context, o wire.Origin) (*login, error) {
+	r := v.repo
+	l := r.logins.get(o)
+	if l == nil || !l.expires {
+		return l, nil
+	}
+	user, password, err := r.store.opts.App.Login(ctx, l.url)
+	if err != nil || password == l.password {
+		return l, err
+	}
+	next := &login{user: user, password: password, from: l.from, url: l.url, expires: true}
+	r.logins.put(o, next)
+	return next, nil
 }
 
 // retriable finds a login for the server that refused, and says whether there is
@@ -180,6 +200,9 @@ func (r *Repo) retriable(ctx context.Context, v *visit, err error) (bool, error)
 	if no.sent != nil && no.status == http.StatusUnauthorized {
 		r.logins.drop(no.origin, no.sent)
 		r.tellHelpers(ctx, no.sent, false)
+		if no.sent.expires {
+			r.store.opts.App.Reject(no.sent.password)
+		}
 	}
 	if no.sent != nil && no.sent.password != "" {
 		return false, r.refused(no)
@@ -196,6 +219,8 @@ func (r *Repo) retriable(ctx context.Context, v *visit, err error) (bool, error)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
+	case found != nil && err != nil:
+		return false, fmt.Errorf("logging in to %s: %w", no.url, err)
 	case found == nil:
 		return false, r.noLogin(no, err)
 	}
@@ -207,9 +232,17 @@ func (r *Repo) retriable(ctx context.Context, v *visit, err error) (bool, error)
 func (r *Repo) find(ctx context.Context, no *refusal) (*login, error) {
 	l := &login{from: "that Variform was given for it", url: no.url}
 	var err error
-	if f := r.store.opts.Credentials; f != nil {
+	f := r.store.opts.Credentials
+	if f != nil {
 		l.user, l.password, err = f(ctx, no.url)
-	} else {
+	}
+	if app := r.store.opts.App; app != nil && err == nil && l.password == "" {
+		user, password, err := app.Login(ctx, no.url)
+		if err != nil || password != "" {
+			return &login{user: user, password: password, from: "of the GitHub App", url: no.url, expires: true}, err
+		}
+	}
+	if f == nil {
 		user := ""
 		if no.sent != nil {
 			user = no.sent.user

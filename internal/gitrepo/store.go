@@ -38,6 +38,9 @@ type Options struct {
 	// Credentials answers a server that asks for a login. nil runs git's
 	// credential helpers without a terminal.
 	Credentials CredentialFunc
+	// App has logins that expire, nil for none. It is asked after Credentials, and before
+	// what git knows.
+	App Expiring
 	// NoSSH refuses addresses of ssh, whose keys are this user's, where others' addresses
 	// are read by Credentials alone.
 	NoSSH bool

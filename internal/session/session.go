@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/fleet"
@@ -169,12 +170,13 @@ func (g GitTree) ReadTree(ctx context.Context, url, ref, dir string) ([]krm.File
 }
 
 // Forges reaches the forges of Repositories. Without a login those count that the
-// environment and git's credential helpers know.
-func Forges(budget wire.Budget, login forge.Login) func(address, annotation string) (pulls.Forge, error) {
+// environment and git's credential helpers know. The App logs in at its server; nil is none.
+func Forges(budget wire.Budget, login forge.Login, app *forge.App) func(address, annotation string) (pulls.Forge, error) {
 	if login == nil {
 		login = Login(os.Getenv, nil)
 	}
 	servers := forge.NewServers(login, budget)
+	servers.App = app
 	return func(address, annotation string) (pulls.Forge, error) {
 		place, err := forge.Locate(address, annotation)
 		if err != nil {
@@ -182,6 +184,14 @@ func Forges(budget wire.Budget, login forge.Login) func(address, annotation stri
 		}
 		return servers.At(place), nil
 	}
+}
+
+// App is a GitHub App that logs in for Git and for pull requests.
+type App = forge.App
+
+// AppOf returns the App that an environment describes, nil for none.
+func AppOf(env func(string) string, budget wire.Budget) (*App, error) {
+	return forge.NewApp(forge.AppVariables, env, budget, time.Now)
 }
 
 // Login signs in at forges with the tokens of an environment, or with what has Git's

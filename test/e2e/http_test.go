@@ -1,6 +1,10 @@
 package e2e
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"maps"
 	"net/http"
@@ -368,6 +372,49 @@ func TestWithoutGit(t *testing.T) {
 	w.mustRun(0, "review")
 	t.Setenv("PATH", path)
 	w.contains(w.repos["c1"].Git(t, "log", "-1", "--format=%an %ae", "web/v1"), "Ann ann@example.com")
+}
+
+// The command logs in as a GitHub App that the environment describes, with tokens of an hour,
+// and without a login of Git's own.
+func TestGitHubApp(t *testing.T) {
+	w := newHTTPWorld(t, "c1")
+	const token = "ghs_hunter2"
+	w.srv.RequireLogin("x-access-token", token)
+	w.write("sets/web.yaml", webSet)
+	given := 0
+	front := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v3/app/installations/42/access_tokens" {
+			given++
+			out.WriteHeader(http.StatusCreated)
+			fmt.Fprintf(out, `{"token": %q, "expires_at": %q}`, token, time.Now().Add(time.Hour).Format(time.RFC3339))
+			return
+		}
+		w.srv.ServeHTTP(out, r)
+	}))
+	defer front.Close()
+	t.Setenv("GIT_CONFIG_COUNT", "1")
+	t.Setenv("GIT_CONFIG_KEY_0", "url."+front.URL+"/.insteadOf")
+	t.Setenv("GIT_CONFIG_VALUE_0", w.srv.URL+"/")
+	if p := w.apply(); p.status == 0 {
+		t.Error("nobody was asked for a login")
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VARIFORM_GITHUB_APP_ID", "7")
+	t.Setenv("VARIFORM_GITHUB_APP_INSTALLATION_ID", "42")
+	t.Setenv("VARIFORM_GITHUB_APP_BASE_URL", front.URL)
+	w.contains(w.mustRun(2, "status").err, "VARIFORM_GITHUB_APP_PRIVATE_KEY is missing")
+	t.Setenv("VARIFORM_GITHUB_APP_PRIVATE_KEY", string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
+	p := w.mustApply("-v")
+	w.lacks(p.out+p.err, token)
+	if given != 1 {
+		t.Errorf("%d tokens for one run", given)
+	}
+	if w.repos["c1"].Refs(t)["refs/heads/drafts/web/packagevariant-1"] == "" {
+		t.Errorf("no Draft in %v", w.repos["c1"].Refs(t))
+	}
 }
 
 // A run with nothing to do asks once for all Drafts beside which somebody wrote to

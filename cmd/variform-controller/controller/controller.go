@@ -292,7 +292,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return none, err
 	}
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Key: reconcile.MachineKey(cache), Credentials: logins.git, NoSSH: logins.from != "", Budget: logins.budget})
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Key: reconcile.MachineKey(cache), Credentials: logins.git, App: logins.app, NoSSH: logins.from != "", Budget: logins.budget})
 	defer store.Close()                             // a run a minute, for months
 	cache = filepath.Join(cache, shardFolder(part)) // what it remembers is of its own repositories
 	files, found, err := r.directory(ctx, f, from, store)
@@ -373,7 +373,7 @@ func apply(ctx context.Context, s *session.Session, login logins) (*reconcile.Pl
 }
 
 func requests(s *session.Session, login logins) fleet.PullRequests {
-	return fleet.PullRequests{Forge: session.Forges(login.budget, login.forges()), Fleet: s.Fleet, Concurrency: 8}
+	return fleet.PullRequests{Forge: session.Forges(login.budget, login.forges(), login.app), Fleet: s.Fleet, Concurrency: 8}
 }
 
 // survey writes the status of objects, as they are after a run, and returns what it tells.

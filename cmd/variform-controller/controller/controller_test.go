@@ -3,7 +3,11 @@ package controller_test
 import (
 	"bytes"
 	"context"
+	cryptorand "crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"maps"
 	"math/rand"
@@ -516,6 +520,55 @@ func TestFleetWithASecret(t *testing.T) {
 	w.says(fleet, "Ready", "True Reconciled")
 	if text := fmt.Sprint(logs.String(), w.get(fleet).Object["status"]); strings.Contains(text, "hunter") {
 		t.Errorf("a password is told in\n%s", text)
+	}
+}
+
+// TestGitHubAppOfASecret: a Fleet logs in as a GitHub App, with one token for all runs while it
+// lasts, or has what is wrong with the App.
+func TestGitHubAppOfASecret(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	var tokens, reads atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v3/app/installations/42/access_tokens" {
+			tokens.Add(1)
+			out.WriteHeader(http.StatusCreated)
+			fmt.Fprintf(out, `{"token": "ghs_hunter2", "expires_at": %q}`, time.Now().Add(time.Hour).Format(time.RFC3339))
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/info/refs") {
+			reads.Add(1)
+		}
+		w.git.ServeHTTP(out, r)
+	}))
+	defer front.Close()
+	at := func(repo string) string { return strings.Replace(w.git.RepoURL(repo), w.git.URL, front.URL, 1) }
+	management := w.git.NewRepo(t, "management")
+	management.Commit(t, "main", "fleet", gittest.Text{
+		"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: me\n", "repos.yaml": repository("catalog", at("catalog"), false),
+	})
+	w.git.RequireLogin("x-access-token", "ghs_hunter2")
+	private, err := rsa.GenerateKey(cryptorand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
+	secret := func(key string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: git}\nstringData: {githubAppID: '7', githubAppInstallationID: '42', githubAppBaseURL: %q, githubAppPrivateKey: %q}\n", front.URL+"/api/v3", key)
+	}
+	fleet := "apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\nspec: {source: {git: {repo: " + at("management") + "}}, interval: 1s, secretRef: {name: git}}\n"
+	w.apply(secret("hunter-key"), fleet)
+	w.start()
+	w.says(fleet, "Ready", "False Error: spec.secretRef: Secret "+w.namespace+"/git: githubAppPrivateKey: it is not a private key in PEM format")
+	w.apply(secret(key))
+	w.says(fleet, "Ready", "True Reconciled")
+	seen := reads.Load()
+	w.until("read again", func() bool { return reads.Load() > seen+6 })
+	if n := tokens.Load(); n != 1 {
+		t.Errorf("%d tokens for several runs", n)
+	}
+	if text := fmt.Sprint(logs.String(), w.get(fleet).Object["status"]); strings.Contains(text, "hunter") || strings.Contains(text, "PRIVATE") {
+		t.Errorf("a token or a key is in\n%s", text)
 	}
 }
 

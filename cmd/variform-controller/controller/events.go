@@ -13,6 +13,7 @@ import (
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/forge"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/source"
@@ -42,6 +43,20 @@ type knowledge struct {
 	mu   sync.Mutex
 	of   map[Request]*known
 	slow map[client.ObjectKey]*wire.Slow // servers, by the Fleet that asked them
+	apps map[client.ObjectKey]*forge.App // by the Fleet whose Secret describes it
+}
+
+// appOf returns the App that was kept for a Fleet where that is the same, and else keeps this one.
+func (k *knowledge) appOf(fleet client.ObjectKey, app *forge.App) *forge.App {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.apps == nil {
+		k.apps = map[client.ObjectKey]*forge.App{}
+	}
+	if !k.apps[fleet].Same(app) {
+		k.apps[fleet] = app
+	}
+	return k.apps[fleet]
 }
 
 // slowOf returns what a Fleet's servers were too slow for, which no other Fleet pays for.
@@ -81,6 +96,7 @@ func (k *knowledge) forgetFleet(fleet client.ObjectKey) {
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.of, func(r Request, _ *known) bool { return r.NamespacedName == fleet })
 	delete(k.slow, fleet)
+	delete(k.apps, fleet)
 }
 
 // keep forgets shards and Fleets other than these.

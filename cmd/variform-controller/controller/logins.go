@@ -32,14 +32,20 @@ type logins struct {
 	git    gitrepo.CredentialFunc
 	tokens func(variable string) string // of forges
 	images authn.Keychain               // nil is Docker's configuration
+	app    *forge.App                   // of GitHub; nil is none
 }
 
 // logins returns a Fleet's own logins and no others, or the controller's for a Fleet without
 // secretRef. The Secret is read at each run, by its name alone.
 func (r *Reconciler) logins(ctx context.Context, f *variformv1alpha1.Fleet, from *reader) (logins, error) {
-	budget := r.budget(client.ObjectKey{Namespace: f.Namespace, Name: f.Name})
+	fleet := client.ObjectKey{Namespace: f.Namespace, Name: f.Name}
+	budget := r.budget(fleet)
 	if f.Spec.SecretRef == nil {
-		return logins{budget: budget, git: r.Credentials, tokens: os.Getenv}, nil
+		app, err := r.app(client.ObjectKey{}, forge.AppVariables, os.Getenv)
+		if err != nil {
+			return logins{}, fmt.Errorf("the controller's environment: %w", err)
+		}
+		return logins{budget: budget, git: r.Credentials, tokens: os.Getenv, app: app}, nil
 	}
 	name := f.Namespace + "/" + f.Spec.SecretRef.Name
 	secret, err := from.secret(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Spec.SecretRef.Name})
@@ -50,8 +56,23 @@ func (r *Reconciler) logins(ctx context.Context, f *variformv1alpha1.Fleet, from
 	if err != nil {
 		return logins{}, fmt.Errorf("spec.secretRef: %w", err)
 	}
+	if l.app, err = r.app(fleet, forge.AppKeys, l.tokens); err != nil {
+		return logins{}, fmt.Errorf("spec.secretRef: Secret %s: %w", name, err)
+	}
 	l.budget = budget
 	return l, nil
+}
+
+// app returns the GitHub App that some settings describe: the one of earlier runs where they
+// describe the same, whose token is good for an hour. The zero fleet is the controller itself.
+func (r *Reconciler) app(fleet client.ObjectKey, names forge.AppNames, get func(string) string) (*forge.App, error) {
+	budget := r.budget(fleet)
+	budget.Slow = nil // it outlives the run
+	app, err := forge.NewApp(names, get, budget, r.Now)
+	if err != nil {
+		return nil, err
+	}
+	return r.knows.appOf(fleet, app), nil
 }
 
 // loginsIn returns the logins of a Secret. Of a Docker configuration its logins count alone:
@@ -59,8 +80,8 @@ func (r *Reconciler) logins(ctx context.Context, f *variformv1alpha1.Fleet, from
 func loginsIn(name string, data map[string][]byte) (logins, error) {
 	text, git := data[credentialsKey]
 	docker, registries := data[corev1.DockerConfigJsonKey]
-	if !git && !registries {
-		return logins{}, fmt.Errorf("%s has no key %s: put a line https://USER:PASSWORD@HOST there for each Git server, and logins of registries under %s", name, credentialsKey, corev1.DockerConfigJsonKey)
+	if _, app := data[forge.AppKeys.ID]; !git && !registries && !app {
+		return logins{}, fmt.Errorf("%s has no key %s: put a line https://USER:PASSWORD@HOST there for each Git server, and logins of registries under %s; a GitHub App has the keys %s, %s and %s", name, credentialsKey, corev1.DockerConfigJsonKey, forge.AppKeys.ID, forge.AppKeys.Installation, forge.AppKeys.Key)
 	}
 	images, err := kubernetes.NewFromPullSecrets(context.Background(), []corev1.Secret{
 		{Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{corev1.DockerConfigJsonKey: docker}},
