@@ -40,20 +40,27 @@ func (m *maker) reverts() string { return decide.RevisionName(m.Revert.Number) +
 
 // RevertDiffers returns the paths in which an open revision does not hold what the Published
 // revision held that its commit says it sets the package back to. Anybody who may push to its
-// branch can write that commit.
-func RevertDiffers(ctx context.Context, repo *observe.Repo, p *decide.Package, r *decide.Revision) ([]string, error) {
+// branch can write that commit. based reports that the commit also names what the machine had
+// made of that revision.
+func RevertDiffers(ctx context.Context, repo *observe.Repo, p *decide.Package, r *decide.Revision) (differs []string, based bool, err error) {
 	name, _, _ := strings.Cut(r.Reverts(), " ")
 	to := p.Tagged(name)
 	if to == nil {
-		return nil, fmt.Errorf("it says that it sets the package back to %s, which has no tag: discard it", name)
+		return nil, false, fmt.Errorf("it says that it sets the package back to %s, which has no tag: discard it", name)
+	}
+	old, _, err := repo.ReadPublished(ctx, p, *to)
+	if err != nil {
+		return nil, false, err
 	}
 	_, then, err := repo.ReadPackage(ctx, to.Ref.Commit, p.Path)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", to.Ref.Name, err)
+		return nil, false, fmt.Errorf("reading %s: %w", to.Ref.Name, err)
 	}
 	_, is, err := repo.ReadPackage(ctx, r.Ref.Commit, p.Path)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", r.Ref.Short(), err)
+		return nil, false, fmt.Errorf("reading %s: %w", r.Ref.Short(), err)
 	}
-	return otherContent(then, is)
+	differs, err = otherContent(then, is)
+	made := old.Machine
+	return differs, len(differs) == 0 && made != nil && made.Hydrated == r.Machine.Hydrated, err
 }

@@ -349,7 +349,9 @@ func (e *Engine) unwanted(ctx context.Context, repo *observe.Repo, c *decide.Can
 
 func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (_ *decide.Question, err error) {
 	if c.Head.Reverts() != "" {
-		c.Edits, err = reverting(ctx, s.repo, c.Package, c.Head)
+		var based bool
+		c.Edits, based, err = reverting(ctx, s.repo, c.Package, c.Head)
+		c.Unbased = !based
 		return nil, err
 	}
 	if s.want.Lock() == nil {

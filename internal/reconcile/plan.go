@@ -389,7 +389,7 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 			o.Intent = decide.Rule{Ruling: decide.Ruling{Decision: decide.Fail{}, Err: err}}
 		}
 		if work.From.Reverts() != "" && work.From.Phase.Open() {
-			differs, err := reverting(ctx, s.repo, s.pkg, work.From)
+			differs, _, err := reverting(ctx, s.repo, s.pkg, work.From)
 			o.Unproved = work.From.Unreverted(differs, err)
 		}
 		o.Warnings = append(o.Warnings, notes...)

@@ -125,12 +125,11 @@ func (r *run) revert(ctx context.Context, b *setBack) (*publish.Change, error) {
 }
 
 // reverting refuses a Draft that sets a package back where a person did more to it
-// than meet its gates. It returns the paths in which the Draft does not hold what the
-// revision held that it names.
-func reverting(ctx context.Context, repo *observe.Repo, p *decide.Package, h *decide.Revision) (differs []string, err error) {
+// than meet its gates; see [build.RevertDiffers].
+func reverting(ctx context.Context, repo *observe.Repo, p *decide.Package, h *decide.Revision) (differs []string, based bool, err error) {
 	if err := h.Reverting(); err != nil {
 		if same, serr := build.SameSince(ctx, repo, h, p.Path); h.Amended() || serr != nil || !same {
-			return nil, cmp.Or(serr, err)
+			return nil, false, cmp.Or(serr, err)
 		}
 	}
 	return build.RevertDiffers(ctx, repo, p, h)

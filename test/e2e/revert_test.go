@@ -65,6 +65,7 @@ func TestRevert(t *testing.T) {
 			if w.tree("main") != w.tree("web/v1") || w.tree("web/v3") != w.tree("web/v1") {
 				t.Error("main is not what v1 was")
 			}
+			w.contains(w.repos["c1"].Git(t, "log", "-1", "--format=%B", "main"), "Variform-Hydrated: ") // the next update starts from it
 			before = w.refs()
 			for _, p := range []planned{w.mustApply(), w.mustApply("--cache-dir", t.TempDir())} {
 				w.wantActions(p, all("wait", "c1/web"))
