@@ -241,7 +241,7 @@ func (d *drafts) add(ctx context.Context, p *places, manager, name string, repo 
 		}})
 		return
 	}
-	draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key(), Loses: decide.Loses(r.Lost), Edited: r.Edited, Opening: p.of(repo, r)}
+	draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key(), Package: r.Upstream[strings.LastIndexByte(r.Upstream, '/')+1:], Was: r.Was, Now: r.Now, Loses: decide.Loses(r.Lost), Edited: r.Edited, Opening: p.of(repo, r)}
 	if d.mode == pulls.ByClass {
 		draft.Owners = d.owners(ctx, draft.Path)
 	}

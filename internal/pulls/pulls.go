@@ -49,8 +49,11 @@ type Draft struct {
 	Commit string
 	Class  string // the key of its class
 	Says   string // what that changes
-	Loses  string // the edits by hand that merging it loses, "" for none
-	Edited bool   // it holds more than building it makes
+	// Package is the upstream's name, "" where that is not known; Was and Now are its
+	// versions, "" where there is none.
+	Package, Was, Now string
+	Loses             string // the edits by hand that merging it loses, "" for none
+	Edited            bool   // it holds more than building it makes
 	// Owners are those of the package's code: a class is one request for each.
 	Owners []string
 	Opening
@@ -151,24 +154,43 @@ func Group(mode Mode, manager string, drafts []Draft) []Request {
 
 const maxTitle = 120 // bytes; forges take 255
 
+// title names what changes first: package and versions, then the change, then the Drafts.
+// As no Draft is in two requests, no two titles are alike.
 func title(drafts []Draft) string {
-	says := drafts[0].Says
-	of := drafts[0].Name
-	classes := map[string]bool{}
+	of, says, at := drafts[0].change(), drafts[0].Says, drafts[0].Name
+	classes, packages, changes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, d := range drafts {
-		classes[d.Class] = true
+		classes[d.Class], packages[d.Package], changes[d.change()] = true, true, true
 	}
-	if len(drafts) > 1 {
-		of = fmt.Sprintf("%d packages", len(drafts))
+	if len(packages) > 1 {
+		of = fmt.Sprintf("%d packages", len(packages))
+	} else if len(changes) > 1 {
+		of = drafts[0].Package
 	}
 	if n := len(classes); n > 1 {
 		says = fmt.Sprintf("%d classes of change", n)
 	}
-	if room := maxTitle - len(of) - 2; len(says) > room {
+	if more := len(drafts) - 1; more > 0 {
+		at += fmt.Sprintf(" and %d more", more)
+	}
+	if of != "" {
+		of += ": "
+	}
+	at = " (" + at + ")"
+	if room := maxTitle - len(of) - len(at); len(says) > room {
 		cut := strings.ToValidUTF8(says[:max(room-len("…"), 0)], "")
 		says = strings.TrimSpace(cut) + "…"
 	}
-	return boundary.Inert(of + ": " + strings.Join(strings.Fields(says), " "))
+	return boundary.Inert(of + strings.Join(strings.Fields(says), " ") + at)
+}
+
+// change is the package with its versions: "web v1→v2".
+func (d Draft) change() string {
+	switch {
+	case d.Was == "" || d.Now == "" || d.Was == d.Now:
+		return strings.TrimSpace(d.Package + " " + cmp.Or(d.Now, d.Was))
+	}
+	return d.Package + " " + d.Was + "→" + d.Now
 }
 
 // Open is a request that the forge has, open or lately closed.

@@ -64,16 +64,27 @@ func TestGroup(t *testing.T) {
 func TestTitle(t *testing.T) {
 	long := draft("alpha", "1", "k")
 	long.Says = strings.Repeat("ä\n", 200)
+	from := func(d Draft, pkg, was, now string) Draft {
+		d.Package, d.Was, d.Now = pkg, was, now
+		return d
+	}
+	a, b, other := draft("alpha", "1", "k"), draft("beta", "2", "k"), draft("gamma", "2", "l")
 	for want, drafts := range map[string][]Draft{
-		"c1/alpha: image 1 → 2":           {draft("alpha", "1", "k")},
-		"2 packages: image 1 → 2":         {draft("alpha", "1", "k"), draft("beta", "2", "k")},
-		"2 packages: 2 classes of change": {draft("alpha", "1", "k"), draft("beta", "2", "l")},
+		"image 1 → 2 (c1/alpha)":                                {a},
+		"image 1 → 2 (c1/alpha and 1 more)":                     {a, b},
+		"web v1→v2: image 1 → 2 (c1/alpha and 1 more)":          {from(a, "web", "v1", "v2"), from(b, "web", "v1", "v2")},
+		"web: image 1 → 2 (c1/alpha and 1 more)":                {from(a, "web", "v1", "v2"), from(b, "web", "v0", "v2")},
+		"web v2: image 1 → 2 (c1/alpha)":                        {from(a, "web", "", "v2")},
+		"web v1: image 1 → 2 (c1/alpha)":                        {from(a, "web", "v1", "")},
+		"web v1: image 1 → 2 (c1/beta)":                         {from(b, "web", "v1", "v1")},
+		"web v1→v2: 2 classes of change (c1/alpha and 1 more)":  {from(a, "web", "v1", "v2"), from(other, "web", "v1", "v2")},
+		"2 packages: 2 classes of change (c1/alpha and 2 more)": {from(a, "web", "v1", "v2"), from(other, "db", "v1", "v2"), from(b, "web", "v1", "v2")},
 	} {
 		if got := title(drafts); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := title([]Draft{long}); len(got) > maxTitle || strings.Contains(got, "\n") || !strings.HasSuffix(got, "…") || strings.Contains(got, "\uFFFD") {
+	if got := title([]Draft{long}); len(got) > maxTitle || strings.Contains(got, "\n") || !strings.HasSuffix(got, "… (c1/alpha)") || strings.Contains(got, "\uFFFD") {
 		t.Errorf("%d: %q", len(got), got)
 	}
 }
@@ -196,7 +207,7 @@ func TestBody(t *testing.T) {
 	}
 	s := again(request("2", "two"))
 	if s.Action != ActionUpdate || !strings.HasPrefix(s.Body, "Ann: good\n\n<!-- variform: fleet=fleet ") || !strings.HasSuffix(s.Body, "\n\nBen: yes") ||
-		strings.Contains(s.Body, "\none\n") || !strings.Contains(s.Body, "\ntwo\n") || s.Title != "c1/alpha: image 2 → 2" {
+		strings.Contains(s.Body, "\none\n") || !strings.Contains(s.Body, "\ntwo\n") || s.Title != "image 2 → 2 (c1/alpha)" {
 		t.Errorf("%+v", s)
 	}
 	o.Title = "Ours"
@@ -260,7 +271,7 @@ func TestTitleIsInert(t *testing.T) {
 	d := draft("alpha", "1", "k1")
 	d.Says = "ConfigMap c: data[a [skip ci] closes #1] @org/all"
 	r := Group(ByVariant, "fleet", []Draft{d})[0]
-	if want := "c1/alpha: ConfigMap c: data[a ［skip ci］ closes ＃1] ＠org/all"; r.Title != want {
+	if want := "ConfigMap c: data[a ［skip ci］ closes ＃1] ＠org/all (c1/alpha)"; r.Title != want {
 		t.Errorf("the title is %q, want %q", r.Title, want)
 	}
 }

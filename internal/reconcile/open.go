@@ -32,6 +32,9 @@ type Shown struct {
 	Commit    string
 	// Upstream is repository/package that it comes from, "" where unknown.
 	Upstream string
+	// Was and Now are the versions of the upstream in Base and in Package, "" where there is
+	// none: of a first Draft Was is.
+	Was, Now string
 	// BaseName is what it is compared with: "v2", or its upstream.
 	BaseName string
 	// Base may be nil where it could not be read. Package is nil for a
@@ -106,9 +109,29 @@ func (e *Engine) compared(ctx context.Context, c *decide.Candidate) (*Shown, *re
 	if s == nil || err != nil {
 		return nil, nil, err
 	}
+	if s.Now = versionOf(s.Package); !s.First {
+		s.Was = versionOf(s.Base)
+	}
 	changes, err := review.Compare(s.change())
 	s.Base, s.Package, s.Machine = nil, nil, nil
 	return s, changes, err
+}
+
+// versionOf is the version of the upstream that a package was made from, without the
+// package's path, "" where it names none.
+func versionOf(pkg *krm.Package) string {
+	if pkg == nil {
+		return ""
+	}
+	k, err := mutate.Read(pkg, "")
+	if err != nil {
+		return ""
+	}
+	lock := mutate.Lock(k)
+	if lock == nil {
+		return ""
+	}
+	return strings.TrimPrefix(lock.Ref, strings.Trim(lock.Directory, "/")+"/")
 }
 
 // queue calls functions in the order of their places, one at a time, as they come.

@@ -72,8 +72,8 @@ func TestClassifyOutliersFirst(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 1, 18}, sizes); diff != "" {
 		t.Errorf("class sizes (-want +got):\n%s", diff)
 	}
-	want := "20 variants: 18 × sets data.zone of ConfigMap site to ${repo}-a; image of Deployment web v1 → v2; " +
-		"1 × sets data.zone of ConfigMap site to ${repo}-a; spec.replicas of Deployment web 1 → 5; image of Deployment web v1 → v2; 1 × creates Service extra"
+	want := "20 variants: 18 × image of Deployment web v1 → v2; sets data.zone of ConfigMap site to ${repo}-a; " +
+		"1 × image of Deployment web v1 → v2; spec.replicas of Deployment web 1 → 5; sets data.zone of ConfigMap site to ${repo}-a; 1 × creates Service extra"
 	if report.Summary != want {
 		t.Errorf("summary\n got %s\nwant %s", report.Summary, want)
 	}

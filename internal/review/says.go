@@ -283,7 +283,7 @@ func (g *group) created() string {
 
 // fields tells what becomes of fields, the first few with their values.
 func (g *group) fields(edits []Edit) []string {
-	slices.SortStableFunc(edits, func(a, b Edit) int { return compareBool(!g.striking(a), !g.striking(b)) })
+	slices.SortStableFunc(edits, func(a, b Edit) int { return g.weight(a) - g.weight(b) })
 	var out []string
 	for i, e := range edits {
 		if more := len(edits) - i; i >= saidFields && more > 1 {
@@ -300,14 +300,17 @@ func (g *group) striking(e Edit) bool {
 	return c != nil && (c.sensitive != "" || c.byHand)
 }
 
-func compareBool(a, b bool) int {
+// weight orders edits: images first, then replicas, then what is striking.
+func (g *group) weight(e Edit) int {
 	switch {
-	case a == b:
+	case imageField.MatchString(e.Field) && e.ID.Kind != "Kptfile":
 		return 0
-	case b:
-		return -1
+	case strings.HasSuffix(strings.ToLower(e.Field), "replicas"):
+		return 1
+	case g.striking(e):
+		return 2
 	}
-	return 1
+	return 3
 }
 
 // field tells one edit.

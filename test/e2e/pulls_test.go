@@ -61,7 +61,7 @@ func TestApplyKeepsRequests(t *testing.T) {
 	}
 	f.refuse = nil
 	r := w.mustRun(0, "apply")
-	w.contains(r.out, "c1", "#1", "2 packages: ", "opened")
+	w.contains(r.out, "c1", "#1", " and 1 more)", "opened")
 	heads := slices.Collect(maps.Keys(f.open("c1")))
 	if len(heads) != 1 || !strings.HasPrefix(heads[0], "variform/variform/") {
 		t.Fatalf("%v", heads)

@@ -91,7 +91,7 @@ func TestPullRequestsByClass(t *testing.T) {
 	first := f.propose("--all", "--pull-requests=repository")
 	f.want(first, map[string]string{"c1/cart c1/other c1/shop": "open"})
 	p := f.pull("c1", 1)
-	if p.Head.Ref != "variform/fleet/all" || !strings.Contains(p.Body, "c1/other") || !strings.HasPrefix(p.Title, "3 packages: ") {
+	if p.Head.Ref != "variform/fleet/all" || !strings.Contains(p.Body, "c1/other") || !strings.HasPrefix(p.Title, "web v1: ") || !strings.HasSuffix(p.Title, " and 2 more)") {
 		t.Errorf("%+v", p)
 	}
 	f.want(f.propose("--all", "--pull-requests=repository"), map[string]string{"c1/cart c1/other c1/shop": "none"})
