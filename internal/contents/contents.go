@@ -162,7 +162,7 @@ func BuiltIn(group string) bool {
 }
 
 // tools are the groups of what programs read from files, and no cluster has.
-var tools = []string{"kpt.dev", "fn.kpt.dev", "config.kubernetes.io", "kustomize.config.k8s.io", "meta.pkg.crossplane.io", v1alpha1.Group}
+var tools = []string{"kpt.dev", "fn.kpt.dev", "config.kubernetes.io", "kustomize.config.k8s.io", "meta.pkg.crossplane.io", "meta.dev.upbound.io", v1alpha1.Group}
 
 // Tooling says whether a resource is for those who work on the package, not for a
 // cluster.

@@ -45,13 +45,13 @@ type system struct {
 
 var systems = []system{
 	{kind: "Carvel Package", marks: []string{"packaging.carvel.dev/"}, read: carvel.Read},
-	{kind: "Crossplane package", files: []string{"crossplane.yaml"}, marks: []string{"pkg.crossplane.io/"}, read: crossplane.Read},
+	{kind: "Crossplane package", files: []string{"crossplane.yaml", "upbound.yaml"}, marks: []string{"pkg.crossplane.io/", "meta.dev.upbound.io/"}, read: crossplane.Read},
 	{kind: "Porter bundle", files: []string{"porter.yaml", "bundle.json"}, read: porter.Read},
 }
 
 // Files are the names that documents about one package have at its root, in the
 // order in which they count.
-var Files = []string{"package.yaml", "crossplane.yaml", "porter.yaml", "bundle.json"}
+var Files = []string{"package.yaml", "crossplane.yaml", "upbound.yaml", "porter.yaml", "bundle.json"}
 
 // systemOf is the system of a file, by its name or else by what is in it; nil for
 // one that is of none.

@@ -14,6 +14,7 @@ func TestRead(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, packages, warning, err string }{
 		"Carvel by kind":                 {file: "x.yml", text: carvelPackage, packages: "Carvel Package a.example.org 1.0.0"},
 		"Crossplane by kind":             {file: "package.yaml", text: "apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nspec: {}\n", packages: "Crossplane package  "},
+		"Upbound's project":              {file: "upbound.yaml", text: "apiVersion: meta.dev.upbound.io/v2alpha1\nkind: Project\nspec: {dependsOn: [{apiVersion: pkg.crossplane.io/v1, kind: Provider, package: xpkg.example.org/a/b, version: v1}]}\n", packages: "Crossplane package  "},
 		"Porter by name":                 {file: "a/porter.yaml", text: "name: b\nversion: 2.0.0\nregistry: example.com\n", packages: "Porter bundle example.com/b 2.0.0"},
 		"CNAB by name":                   {file: "bundle.json", text: `{"name": "b", "version": "2.0.0", "invocationImages": []}`, packages: "Porter bundle b 2.0.0"},
 		"what looks alike":               {file: "values.yaml", text: "name: b\nversion: 2.0.0\n"},

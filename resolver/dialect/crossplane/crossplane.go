@@ -70,6 +70,10 @@ func (f *file) document(root dialect.Node) bool {
 		f.definition(group, kind, root)
 		return false
 	}
+	if group == "meta.dev.upbound.io" && kind == "Project" { // what a Configuration is built from
+		f.metadata(root)
+		return true
+	}
 	if group != "crossplane.io" && !strings.HasSuffix(group, ".crossplane.io") {
 		return false
 	}
@@ -91,7 +95,7 @@ func (f *file) document(root dialect.Node) bool {
 	return true
 }
 
-// metadata reads what is today's crossplane.yaml.
+// metadata reads what is today's crossplane.yaml, or an upbound.yaml, which has the same fields and more.
 func (f *file) metadata(root dialect.Node) {
 	spec := root.Get("spec").Some("crossplane", "dependsOn")
 	p := resolver.Package{Scope: resolver.ScopeCluster, Requires: dependencies(spec["dependsOn"])}

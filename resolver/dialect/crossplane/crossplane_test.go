@@ -246,6 +246,26 @@ func TestReadToday(t *testing.T) {
 	}
 }
 
+// An upbound.yaml has the dependencies of the Configuration that is built from it.
+func TestReadProject(t *testing.T) {
+	for _, dependency := range []string{
+		"{apiVersion: pkg.crossplane.io/v1, kind: Provider, package: registry.example.org/org/provider-a, version: '>=v0.1.0'}",
+		"{provider: registry.example.org/org/provider-a, version: '>=v0.1.0'}",
+	} {
+		docs, err := Read([]byte("apiVersion: meta.dev.upbound.io/v1alpha1\nkind: Project\nmetadata: {name: app}\nspec:\n  repository: registry.example.org/org/app\n  crossplane: {version: '>=v2.0.0'}\n  dependsOn:\n  - " + dependency + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []resolver.Requirement{
+			{Alias: "provider-a", Package: "registry.example.org/org/provider-a", Version: ">=v0.1.0"},
+			{Alias: "crossplane", Platform: "crossplane", Version: ">=v2.0.0"},
+		}
+		if diff := cmp.Diff(want, docs.Packages[0].Requires); diff != "" {
+			t.Errorf("%s: %s", dependency, diff)
+		}
+	}
+}
+
 // TestReadErrors holds that everything that cannot be read is said at once, with its line.
 func TestReadErrors(t *testing.T) {
 	_, err := Read([]byte(`apiVersion: meta.pkg.crossplane.io/v1
