@@ -186,8 +186,7 @@ func title(drafts []Draft) string {
 
 // change is the package with its versions: "web v1→v2".
 func (d Draft) change() string {
-	switch {
-	case d.Was == "" || d.Now == "" || d.Was == d.Now:
+	if d.Was == "" || d.Now == "" || d.Was == d.Now {
 		return strings.TrimSpace(d.Package + " " + cmp.Or(d.Now, d.Was))
 	}
 	return d.Package + " " + d.Was + "→" + d.Now
