@@ -360,7 +360,7 @@ func (q Question) respected() (Rule, bool) {
 	}
 	b := q.Package.Branch
 	switch gone := PublishedOnce(q.Package); {
-	case q.From == nil && b.Deleted() && !q.Recreate:
+	case q.From == nil && b.Deleted() && !q.Recreate && !q.Derived && q.Lock() == nil: // what others need comes again
 		return Rule{ruled(Wait{}, fmt.Sprintf("%s was Published, its tag is missing, and the package is deleted on %s: apply --recreate %s makes it again, or take its variant away", RevisionName(gone.Number), q.Repo.Branch, q.Identity))}, true
 	case q.From == nil || q.Adopt || b == nil || q.From.Number == 0 && q.From.Inputs.Main == b.Main(): // or was drafted upon that
 	case b.Main() == deleted && q.Package.Latest != nil && !q.Recreate:

@@ -484,6 +484,7 @@ func TestIntendVanished(t *testing.T) {
 		"the branch never had it": {nil, nil, ActionCreate},
 		"deleted there":           {&Branch{}, nil, ActionWait},
 		"retried":                 {&Branch{}, []func(*Question){func(q *Question) { q.Retry = true }}, ActionWait},
+		"others need it":          {&Branch{}, []func(*Question){func(q *Question) { q.Derived = true }}, ActionCreate},
 		"asked for":               {&Branch{}, []func(*Question){func(q *Question) { q.Recreate = true }}, ActionCreate},
 	} {
 		t.Run(name, func(t *testing.T) {
