@@ -168,17 +168,6 @@ type joinFile struct {
 	Source review.Source `json:"source"`
 }
 
-// sourceOfAll is the fleet of all parts, as old as the oldest of them.
-func sourceOfAll(list []*joinFile) review.Source {
-	out := list[0].Source
-	for _, f := range list {
-		if f.Source.Read.Before(out.Read) {
-			out.Read = f.Source.Read
-		}
-	}
-	return out
-}
-
 func (a *app) readPart(name string) (*joinFile, error) {
 	f := &joinFile{name: name}
 	var err error
@@ -266,7 +255,7 @@ func (a *app) joinPlans(list []*joinFile) error {
 			return fmt.Errorf("reading %s: %w", f.name, err)
 		}
 		if i == 0 {
-			out = planView{Digest: review.Digest{Command: v.Command, Fleet: v.Digest.Fleet, Source: sourceOfAll(list)}, Variants: []itemView{}}
+			out = planView{Digest: review.Digest{Command: v.Command, Fleet: v.Digest.Fleet, Source: list[0].Source}, Variants: []itemView{}}
 		}
 		out.Variants = append(out.Variants, v.Variants...)
 		out.PullRequests = append(out.PullRequests, v.PullRequests...)
@@ -312,7 +301,7 @@ func (a *app) joinReviews(list []*joinFile) error {
 	if err != nil {
 		return err
 	}
-	return a.printReview(reviewView{Source: sourceOfAll(list), Report: report, Findings: review.Group(notes(list))}, true)
+	return a.printReview(reviewView{Source: list[0].Source, Report: report, Findings: review.Group(notes(list))}, true)
 }
 
 func (a *app) joinStatus(list []*joinFile) error {
@@ -359,7 +348,7 @@ func (a *app) joinStatus(list []*joinFile) error {
 	for _, v := range variants {
 		sets = append(sets, v.object)
 	}
-	return objectsOf(a.Out, a.output, sets, sourceOfAll(list), nil)
+	return objectsOf(a.Out, a.output, sets, list[0].Source, nil)
 }
 
 // downstreamOf is the identity of a variant that was printed.

@@ -12,8 +12,9 @@ type Source struct {
 	Commit string `json:"commit,omitempty"`
 	// Modified reports whether the files differ from Commit.
 	Modified bool `json:"modified,omitempty"`
-	// Read is when the fleet was read; zero for a result that nobody keeps.
-	Read time.Time `json:"read,omitzero"`
+	// Read is when the fleet was read, for the page, which people keep; zero for what was
+	// joined. It is no part of a result: the same input gives the same bytes.
+	Read time.Time `json:"-"`
 }
 
 // shortCommit is how many digits of a commit people see.

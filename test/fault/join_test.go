@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -34,14 +33,8 @@ func (f *fleet) joined(n int, args ...string) string {
 	if c.status() != 0 {
 		f.t.Fatal(c)
 	}
-	return undated(c)
+	return c.out.String()
 }
-
-// readAt is when a fleet was read, in JSON.
-var readAt = regexp.MustCompile(`(?m)^    "read": "20[-0-9T:]+Z"$`)
-
-// undated is what a command printed without when it read the fleet.
-func undated(c *child) string { return readAt.ReplaceAllString(c.out.String(), "") }
 
 func outputOf(args []string) string { return args[len(args)-1] }
 
@@ -53,7 +46,7 @@ func (f *fleet) whole(args ...string) string {
 		f.t.Fatal(c)
 	}
 	f.srv.Wait()
-	return undated(c)
+	return c.out.String()
 }
 
 func (f *fleet) wantJoined(n int, args ...string) {
