@@ -38,11 +38,14 @@ type contract struct {
 	doc              Document
 	uses             []string // outputs that the parent reads by name, or by the name the interface gives them
 	usesParameters   []string
+	reads            []string // all outputs that the parent reads
+	// pkg and named are the package, and the version or digest, that the requirement names itself.
+	pkg, named string
 }
 
 // contract composes a requirement's interface: what its parent reads of it, and its reference or document.
 func (c *Catalog) contract(p *Package, r *Requirement) contract {
-	k := contract{uses: usedOutputs(p, r), usesParameters: r.Uses.Parameters}
+	k := contract{uses: usedOutputs(p, r), usesParameters: r.Uses.Parameters, pkg: r.Package, named: r.Default}
 	i := r.Interface
 	if i == nil {
 		return k
@@ -59,6 +62,7 @@ func (c *Catalog) contract(p *Package, r *Requirement) contract {
 		k.doc.Credentials = append(k.doc.Credentials, v.Credentials...)
 		k.doc.Outputs = append(k.doc.Outputs, v.Outputs...)
 	}
+	k.reads = slices.Clone(k.uses)
 	// An output that the interface names under an identifier is read under that name.
 	k.uses = slices.DeleteFunc(k.uses, func(name string) bool {
 		return slices.ContainsFunc(k.doc.Outputs, func(f Field) bool { return f.Name == name })
@@ -135,8 +139,30 @@ func sameInterface(provided, wanted string) bool {
 	return provided == wanted || provided != "" && !strings.ContainsAny(wanted, "./") && strings.HasSuffix(provided, "."+wanted)
 }
 
+// names reports whether a version is the very one that the requirement names. It stands in for no other: an interface
+// is for what else may be chosen.
+func (k contract) names(p *Package) bool {
+	v := version{Package: p}
+	return k.named != "" && p.Package == k.pkg && v.is(k.named)
+}
+
+// own is the contract of the version that the requirement names: what the parent reads. An output may have the name
+// that the interface gives it.
+func (k contract) own(outputs []Field) contract {
+	own := contract{uses: k.uses, usesParameters: k.usesParameters}
+	for _, w := range k.doc.Outputs {
+		if _, ok := match(w, outputs); !ok && w.Name != "" && slices.Contains(k.reads, w.Name) {
+			own.uses = append(own.uses[:len(own.uses):len(own.uses)], w.Name)
+		}
+	}
+	return own
+}
+
 // unmet lists why a version cannot stand in for a requirement; nil means that it can.
 func (k contract) unmet(p *Package, rs *ranges) []string {
+	if k.names(p) {
+		k = k.own(p.Outputs)
+	}
 	var out []string
 	if !k.offered(p.Provides, rs) {
 		out = append(out, strings.TrimSpace("interface "+k.id+" "+k.versionRange))
