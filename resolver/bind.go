@@ -343,7 +343,7 @@ func (b *binder) chosen() []option {
 	i := b.only
 	missing := b.k.missing(b.u.outputs(i))
 	if v := b.u.manifest(i); v != nil {
-		for _, p := range b.k.usesParameters {
+		for _, p := range b.k.of.Uses.Parameters {
 			if _, ok := match(Field{Name: p}, v.Parameters); !ok {
 				missing = append(missing, "parameter "+p)
 			}
@@ -714,7 +714,7 @@ func (b *binder) fitsAnew(r *Requirement, c cand) bool {
 }
 
 func (k contract) trivial() bool {
-	return k.id == "" && len(k.uses) == 0 && len(k.usesParameters) == 0 &&
+	return k.id == "" && len(k.uses) == 0 && len(k.of.Uses.Parameters) == 0 &&
 		len(k.doc.Outputs)+len(k.doc.Parameters)+len(k.doc.Credentials) == 0
 }
 

@@ -36,16 +36,14 @@ func CutReference(ref string) (name, version string, ok bool) {
 type contract struct {
 	id, versionRange string
 	doc              Document
-	uses             []string // outputs that the parent reads by name, or by the name the interface gives them
-	usesParameters   []string
-	reads            []string // all outputs that the parent reads
-	// pkg and named are the package, and the version or digest, that the requirement names itself.
-	pkg, named string
+	uses, reads      []string // outputs that the parent reads by name, and by the name that the interface gives them too
+	of               *Requirement
 }
 
 // contract composes a requirement's interface: what its parent reads of it, and its reference or document.
 func (c *Catalog) contract(p *Package, r *Requirement) contract {
-	k := contract{uses: usedOutputs(p, r), usesParameters: r.Uses.Parameters, pkg: r.Package, named: r.Default}
+	reads := usedOutputs(p, r)
+	k := contract{uses: reads, reads: reads, of: r}
 	i := r.Interface
 	if i == nil {
 		return k
@@ -62,11 +60,8 @@ func (c *Catalog) contract(p *Package, r *Requirement) contract {
 		k.doc.Credentials = append(k.doc.Credentials, v.Credentials...)
 		k.doc.Outputs = append(k.doc.Outputs, v.Outputs...)
 	}
-	k.reads = slices.Clone(k.uses)
 	// An output that the interface names under an identifier is read under that name.
-	k.uses = slices.DeleteFunc(k.uses, func(name string) bool {
-		return slices.ContainsFunc(k.doc.Outputs, func(f Field) bool { return f.Name == name })
-	})
+	k.uses = slices.DeleteFunc(slices.Clone(reads), func(name string) bool { return k.named(name) != nil })
 	return k
 }
 
@@ -139,28 +134,31 @@ func sameInterface(provided, wanted string) bool {
 	return provided == wanted || provided != "" && !strings.ContainsAny(wanted, "./") && strings.HasSuffix(provided, "."+wanted)
 }
 
-// names reports whether a version is the very one that the requirement names. It stands in for no other: an interface
-// is for what else may be chosen.
-func (k contract) names(p *Package) bool {
-	v := version{Package: p}
-	return k.named != "" && p.Package == k.pkg && v.is(k.named)
+// named returns the output of the interface that the parent reads under a name, nil for none.
+func (k contract) named(output string) *Field {
+	if n := slices.IndexFunc(k.doc.Outputs, func(f Field) bool { return f.Name == output }); n >= 0 {
+		return &k.doc.Outputs[n]
+	}
+	return nil
 }
 
-// own is the contract of the version that the requirement names: what the parent reads. An output may have the name
-// that the interface gives it.
+// own is the contract of the version that the requirement names itself: what the parent reads, by the name that the
+// output or the interface has. An interface is for what else may be chosen.
 func (k contract) own(outputs []Field) contract {
-	own := contract{uses: k.uses, usesParameters: k.usesParameters}
-	for _, w := range k.doc.Outputs {
-		if _, ok := match(w, outputs); !ok && w.Name != "" && slices.Contains(k.reads, w.Name) {
-			own.uses = append(own.uses[:len(own.uses):len(own.uses)], w.Name)
+	uses := slices.DeleteFunc(slices.Clone(k.reads), func(name string) bool {
+		f := k.named(name)
+		if f == nil {
+			return false
 		}
-	}
-	return own
+		_, ok := match(*f, outputs)
+		return ok
+	})
+	return contract{uses: uses, of: &Requirement{Uses: k.of.Uses}}
 }
 
 // unmet lists why a version cannot stand in for a requirement; nil means that it can.
 func (k contract) unmet(p *Package, rs *ranges) []string {
-	if k.names(p) {
+	if k.of.names(p) {
 		k = k.own(p.Outputs)
 	}
 	var out []string
@@ -169,7 +167,7 @@ func (k contract) unmet(p *Package, rs *ranges) []string {
 	}
 	out = append(out, k.missing(p.Outputs)...)
 	out = append(out, lacking("parameter", k.doc.Parameters, p.Parameters)...)
-	for _, u := range k.usesParameters {
+	for _, u := range k.of.Uses.Parameters {
 		if _, ok := match(Field{Name: u}, p.Parameters); !ok {
 			out = append(out, "parameter "+u)
 		}

@@ -14,11 +14,13 @@ func (r *Requirement) MetBy(p *Package) bool {
 		return false
 	}
 	var rs ranges
+	if r.names(p) {
+		return true
+	}
 	if r.Package == p.Package && r.Version != "" {
 		sel, err := rs.selection(r.Version)
 		sem, _ := parseVersion(p.Version)
-		in := err == nil && sel.admits(sem, p.Digest, r.Prereleases)
-		if !in && (r.Default == "" || !(&version{Package: p, sem: sem}).is(r.Default)) {
+		if err != nil || !sel.admits(sem, p.Digest, r.Prereleases) {
 			return false
 		}
 	}
@@ -27,6 +29,11 @@ func (r *Requirement) MetBy(p *Package) bool {
 		k.versionRange = r.Interface.Version
 	}
 	return k.offered(p.Provides, &rs)
+}
+
+// names reports whether a package is the very version that a requirement names.
+func (r *Requirement) names(p *Package) bool {
+	return r.Default != "" && p.Package == r.Package && (&version{Package: p}).is(r.Default)
 }
 
 // Asks is what a requirement asks for, as a person would say it.
