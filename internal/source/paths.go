@@ -85,7 +85,7 @@ func (f *Fleet) relocate(root string) {
 		}
 		local := filepath.FromSlash(*address)
 		path := filepath.Join(filepath.Dir(filepath.FromSlash(at.File)), local)
-		if exists(filepath.Join(root, path)) || exists(filepath.Join(root, local)) || !exists(local) {
+		if exists(filepath.Join(root, path)) || !exists(local) {
 			*address = written(path)
 			return
 		}

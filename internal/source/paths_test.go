@@ -57,6 +57,24 @@ func TestRelativePaths(t *testing.T) {
 	}
 }
 
+// A command ran in the fleet's folder, whose files in folders had paths of that one.
+func TestPathOfTheFleetsFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"in.git", "eu"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := strings.Replace(repository("r"), "https://git.example.com/r.git", "in.git", 1)
+	if err := os.WriteFile("eu/r.yaml", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(t.Context(), ".", Options{})
+	if err != nil || f.Repositories[0].Spec.Git.Repo != "in.git" || !strings.Contains(f.Warnings.Error(), "hint: write ../in.git: ") {
+		t.Errorf("%v, %v: %s", f, err, f.Warnings.Error())
+	}
+}
+
 // All paths that are to be written otherwise are one warning, and one of a Catalog is
 // such a path too.
 func TestOneWarningOfPaths(t *testing.T) {
