@@ -190,8 +190,20 @@ func (w *world) discard(o operation) {
 			w.violate("what is discarded goes", b.place, "a %s goes with it", k.kind)
 		}
 	}
-	w.leave(b.place)
+	reverts := false
+	for ref, tip := range before[b.repo] {
+		reverts = reverts || goes(ref) && w.repos[b.repo].reverts(tip)
+	}
+	if !reverts { // no run makes one that sets the package back
+		w.leave(b.place)
+	}
 	w.withDraft(b.place)
+}
+
+// reverts reports whether a Draft sets its package back.
+func (r *repository) reverts(tip hash) bool {
+	m := r.machineBelow(tip)
+	return m != nil && strings.Contains(m.Message, "\nVariform-Reverts: ")
 }
 
 // withDraft forgets the removals that went with a Draft: main never had those files.

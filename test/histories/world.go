@@ -374,6 +374,12 @@ type result struct {
 	later    bool // the next version ran
 }
 
+// fails reports whether a run says, in a table or as JSON, that a package fails.
+func (r result) fails(p place) bool {
+	name := regexp.QuoteMeta(p.String())
+	return regexp.MustCompile(`(?m)^` + name + ` +fail\b|"variant": "` + name + `",(\n.*){1,4}\n +"action": "fail"`).MatchString(r.out)
+}
+
 // name is the command, and what makes it another.
 func (r result) name() string {
 	if slices.Contains(r.args, "--prune") {
@@ -438,7 +444,7 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 		return r
 	}
 	for _, p := range w.wanted() {
-		if _, newer := w.newer[p]; (!newer || r.later) && !w.deleted[p] { // else it is as it was
+		if _, newer := w.newer[p]; (!newer || r.later) && !w.deleted[p] && !r.fails(p) { // else it is as it was
 			w.made[p] = w.inputs(p)
 		}
 		delete(w.either, p)
