@@ -20,6 +20,9 @@ import (
 // does not depend on the rest of a resolution's input is worked out once, when the first one asks for it: many targets
 // are best resolved against one Catalog.
 type Catalog struct {
+	// Unread is how many of its sources could not be read: a package that is missing may be there. Set it before use.
+	Unread int
+
 	packages map[string]*entry
 	names    []string
 	defaults map[string]string

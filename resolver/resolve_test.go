@@ -354,6 +354,19 @@ func TestConflictOfMany(t *testing.T) {
 	}
 }
 
+// Where a source of the catalogue could not be read, nobody is told that a package does not exist.
+func TestUnreadSources(t *testing.T) {
+	cat, err := NewCatalog([]Package{{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "x", Package: "bb"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat.Unread = 2
+	_, err = Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "a"}}})
+	if err == nil || !strings.Contains(err.Error(), "package bb is in no source of the catalogue that could be read; 2 could not: see the errors about catalogs") || strings.Contains(err.Error(), "is in the catalogue") {
+		t.Error(err)
+	}
+}
+
 // TestUnusable: what nobody can have is named, stops nothing else, and explains why a range has no version.
 func TestUnusable(t *testing.T) {
 	needs := func(pkg, version string) Package {

@@ -193,8 +193,11 @@ func (u *universe) unknown(pkg, asked string) string {
 
 func (c *Catalog) missing(pkg string) string {
 	text := fmt.Sprintf("no package %s is in the catalogue", pkg)
-	if len(c.unusable[pkg]) > 0 {
+	switch {
+	case len(c.unusable[pkg]) > 0:
 		return text
+	case c.Unread > 0:
+		return fmt.Sprintf("package %s is in no source of the catalogue that could be read; %d could not: see the errors about catalogs", pkg, c.Unread)
 	}
 	const short = 3 // names of three letters are near to one another
 	if hint := api.DidYouMean(pkg, c.names); hint != "" && len(pkg) > short {

@@ -80,6 +80,7 @@ type Limits struct {
 	FileBytes    int64 // one file: 16 MiB
 	PackageBytes int64 // all files: 256 MiB
 	Files        int   // 20,000
+	Apart        bool  // the files are of many packages: MaxValues bounds each
 }
 
 // WithDefaults fills what is zero.
@@ -325,6 +326,9 @@ func Files(files []krm.File, l Limits) error {
 		if counted && krm.IsYAML(f) {
 			if values += krm.Values(f.Data); values > MaxValues {
 				return limit("", "has up to %d values in its YAML files as far as %s, more than %d", values, shown(f.Path), MaxValues)
+			}
+			if l.Apart {
+				values = 0
 			}
 		}
 		if err := attributes(f); err != nil {

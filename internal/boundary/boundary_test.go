@@ -120,6 +120,18 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// Files of many packages are parsed one by one.
+func TestContentApart(t *testing.T) {
+	list := []byte("a:\n" + strings.Repeat("- a\n", MaxValues/2))
+	if err := Files([]krm.File{{Path: "a.yaml", Data: list}, {Path: "b.yaml", Data: list}}, Limits{Apart: true}); err != nil {
+		t.Error(err)
+	}
+	more := append(list, list...)
+	if err := Files([]krm.File{{Path: "a.yaml", Data: list}, {Path: "b.yaml", Data: more}}, Limits{Apart: true}); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "as far as b.yaml") {
+		t.Error(err)
+	}
+}
+
 // Whatever Files lets pass stays inside: links are followed as a file system would.
 func FuzzLinks(f *testing.F) {
 	f.Add("l", "a/b", "a", "../x", "d/e/l")

@@ -415,7 +415,10 @@ func missing(names, all []string) error {
 // Resolve answers for targets of the documents, side by side. One target's
 // conflict is its own.
 func (w *Wanted) Resolve(ctx context.Context, limit int, targets ...*depend.Target) ([]Target, error) {
-	w.once.Do(func() { w.pool, w.poolErr = depend.NewPool(Packages(w.Entries), w.Catalogs, nil, w.Unusable...) })
+	w.once.Do(func() {
+		w.pool, w.poolErr = depend.NewPool(Packages(w.Entries), w.Catalogs, nil, w.Unusable...)
+		w.pool.Unread(len(w.Problems))
+	})
 	out := make([]Target, len(targets))
 	var g errgroup.Group
 	g.SetLimit(max(1, limit))

@@ -194,13 +194,14 @@ func (a *app) answerFleet(ctx context.Context, r *resolved) (warnings []string, 
 		return nil, nil, err
 	}
 	cfg.Dependencies = session.Dependencies(r.fleet, o, func(context.Context) catalog.Content {
-		return catalog.Content{Entries: r.wanted.Entries, Unusable: r.wanted.Unusable} // the problems were printed, too
+		return r.wanted.Content
 	})
 	plan, err := reconcile.New(cfg).Resolve(ctx)
 	for _, t := range plan.Targets {
 		r.targets = append(r.targets, catalog.FromAnswer(t.Name, t.Answer, t.Err))
 	}
-	return plan.Warnings, plan.Problems, err
+	problems = slices.DeleteFunc(plan.Problems, func(p error) bool { return slices.Contains(r.wanted.Problems, p) }) // they were printed
+	return plan.Warnings, problems, err
 }
 
 // configOf is that of an engine which resolves, and builds nothing.

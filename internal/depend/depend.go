@@ -226,6 +226,9 @@ func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams
 	return &Pool{catalog: cat}, errors.Join(err, catErr)
 }
 
+// Unread sets how many sources of the catalogue could not be read.
+func (p *Pool) Unread(sources int) { p.catalog.Unread = sources }
+
 // Warnings say which versions nobody can have, and what was passed over.
 func (p *Pool) Warnings() []string { return Warnings(p.catalog.Unusable()) }
 

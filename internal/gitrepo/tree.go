@@ -388,7 +388,9 @@ func (r *Repo) readFiles(ctx context.Context, tree Hash, rd *fileReader) ([]krm.
 	}
 	slices.SortFunc(rd.files, func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) })
 	if err == nil {
-		err = boundary.Files(rd.files, rd.limits.files())
+		limits := rd.limits.files()
+		limits.Apart = rd.submodules
+		err = boundary.Files(rd.files, limits)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)

@@ -196,6 +196,7 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets, all []*decid
 		entries = append(entries, r.keep(ctx, s, active, entries)...)
 	}
 	pool, err := depend.NewPool(entries, deps.Catalogs, made, unusable...)
+	pool.Unread(len(problems))
 	s.Warnings = append(s.Warnings, pool.Warnings()...)
 	if err != nil {
 		s.Problems = append(s.Problems, err)
