@@ -175,7 +175,7 @@ func (w *world) loseTags(o operation) {
 		w.checkMoves(before, res)
 	}
 	for _, ref := range tags {
-		if at := r.ref(ref); drafted && !at.IsZero() && at != was[ref] {
+		if at := r.ref(ref); drafted && !at.IsZero() && at != was[ref] && len(r.files(at).below(p.pkg)) > 0 {
 			continue // a Draft was made from where it is now
 		}
 		r.set(ref, was[ref])
