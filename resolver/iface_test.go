@@ -8,8 +8,8 @@ import (
 	"github.com/variform/variform/test/proposaltest"
 )
 
-// An interface is for what else may be chosen: the version that a dependency names stands by itself, but for the outputs
-// that its parent reads.
+// The version that a dependency names needs the outputs that its parent reads, and no interface. Other versions need the
+// interface too.
 func TestInterfaceOfTheNamedVersion(t *testing.T) {
 	const id = "https://example.org/interfaces#mysql"
 	typed := &resolver.Interface{ID: id, Document: &resolver.Document{Outputs: []resolver.Field{{Name: "connstr", ID: "#conn"}}}}

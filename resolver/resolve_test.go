@@ -354,7 +354,7 @@ func TestConflictOfMany(t *testing.T) {
 	}
 }
 
-// Where a source of the catalogue could not be read, nobody is told that a package does not exist.
+// If a source of the catalogue could not be read, no error claims that a package does not exist.
 func TestUnreadSources(t *testing.T) {
 	cat, err := NewCatalog([]Package{{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "x", Package: "bb"}}}})
 	if err != nil {

@@ -259,7 +259,7 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, draft *Draft) (R
 	return ruled(Record{Entry: now}, said...), true
 }
 
-// hadRevision says that the record knows a revision of the variant's manager, for a package
+// hadRevision reports whether the record has a revision of the variant's manager, for a package
 // without any: a forge may have merged its Draft, and what is held, or waits, is not tagged.
 func (p *Package) hadRevision(m Manager, w *Want) bool {
 	return slices.ContainsFunc(p.Entries, func(e record.Entry) bool {

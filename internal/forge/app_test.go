@@ -187,7 +187,7 @@ func TestAppTokens(t *testing.T) {
 	}
 }
 
-// What GitHub refuses is said with what to do, and without the token.
+// An error about a refusal of GitHub names the remedy and never the token.
 func TestAppRefusals(t *testing.T) {
 	says := func(status int) func(http.ResponseWriter, string) {
 		return func(w http.ResponseWriter, jwt string) {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -353,4 +354,30 @@ func TestRetriedRevertToWhatIsWanted(t *testing.T) {
 		w.contains(w.show("c1", "main", "web/deployment.yaml"), map[bool]string{true: "cpu: 900m", false: "cpu: 100m"}[edited])
 		w.wantActions(w.mustApply(), map[string]string{})
 	}
+}
+
+var hydrated = regexp.MustCompile(`(?m)^Variform-Hydrated: .*$`)
+
+// A Draft that claims to set its package back, and holds more, is no revert: status tells it, and
+// approve refuses it but by the class that shows the rest.
+func TestForgedRevert(t *testing.T) {
+	t.Parallel()
+	const draft = "drafts/web/packagevariant-3"
+	w := newWorld(t, "c1")
+	w.twice()
+	w.mustRun(0, "revert", "web", "v1")
+	text := strings.Replace(w.show("c1", draft, "web/deployment.yaml"), "web:1.0", "web:forged", 1)
+	g := w.repos["c1"]
+	was, tree := g.Git(t, "rev-parse", draft), g.Git(t, "rev-parse", draft+":web")
+	w.forge("c1", draft, gittest.Text{"web/deployment.yaml": text}, func(message string) string {
+		return hydrated.ReplaceAllString(message, "Variform-Hydrated: "+g.Git(t, "rev-parse", draft+":web"))
+	})
+	w.forgeRecord(was, g.Git(t, "rev-parse", draft))
+	w.forgeRecord(tree, g.Git(t, "rev-parse", draft+":web"))
+	w.contains(w.mustRun(0, "status").out, "it says that it sets the package back to v1", "differs from that in deployment.yaml")
+	w.contains(w.mustRun(0, "review").out, "web:forged")
+	before := w.refs()
+	r := w.mustRun(1, "approve", "web")
+	w.contains(r.out+r.err, "it holds edits in deployment.yaml")
+	w.unchanged(before)
 }
