@@ -45,15 +45,28 @@ var errNoBase = errors.New("it was adopted, or made by an older version: what th
 
 // Edits lists people's edits in what stands on the registered branch and in open
 // revisions of this manager's packages, those that names mean or all, in order.
-// Revisions without an edit are left out. Problems are what could not be read.
+// Revisions without an edit are left out. Problems are what could not be read. Drafts that
+// this machine knows nothing of are built, for what their commits claim proves nothing.
 func (e *Engine) Edits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
-	return e.eachEdited(ctx, names, e.read.FetchEdits, e.edited)
+	made := map[decide.Hash]*krm.Package{}
+	fetch := func(ctx context.Context, s *observe.Snapshot, wants []*decide.Want) {
+		e.read.FetchEdits(ctx, wants)
+		chosen := byIdentity(wants)
+		list := slices.DeleteFunc(e.decidable(s, decide.Approve), func(c *decide.Candidate) bool { return chosen[c.Identity] == nil })
+		judge(ctx, e, s, list)
+		for _, c := range list {
+			if c.Built != nil {
+				made[c.Head.Ref.Commit] = c.Built
+			}
+		}
+	}
+	return e.eachEdited(ctx, names, fetch, func(ctx context.Context, w *decide.Want) ([]*Edited, error) { return e.edited(ctx, w, made) })
 }
 
 // LostEdits lists the edits that updates lost or overruled, by what their commits
 // say: those of open revisions and of what was published last, the newest first.
 func (e *Engine) LostEdits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
-	return e.eachEdited(ctx, names, func(context.Context, []*decide.Want) {}, e.lost)
+	return e.eachEdited(ctx, names, func(context.Context, *observe.Snapshot, []*decide.Want) {}, e.lost)
 }
 
 // PlanWithout is Plan for the packages that names mean and that have edits by hand
@@ -114,7 +127,7 @@ func dropped(list []*Edited, names []string) (map[decide.Identity][]string, erro
 }
 
 // eachEdited calls f for each package that names mean, once all that it asks for was fetched.
-func (e *Engine) eachEdited(ctx context.Context, names []string, fetch func(context.Context, []*decide.Want), f func(context.Context, *decide.Want) ([]*Edited, error)) (out []*Edited, problems []error, err error) {
+func (e *Engine) eachEdited(ctx context.Context, names []string, fetch func(context.Context, *observe.Snapshot, []*decide.Want), f func(context.Context, *decide.Want) ([]*Edited, error)) (out []*Edited, problems []error, err error) {
 	s := e.read.Read(ctx) // what targets need among it
 	problems = s.Problems
 	wants := s.Wants
@@ -123,7 +136,7 @@ func (e *Engine) eachEdited(ctx context.Context, names []string, fetch func(cont
 			return nil, problems, err
 		}
 	}
-	fetch(ctx, wants)
+	fetch(ctx, s, wants)
 	type result struct {
 		*decide.Want
 		list []*Edited
@@ -194,8 +207,9 @@ func eachUpdate(ctx context.Context, repo *observe.Repo, path string, tips []git
 	return err
 }
 
-// edited is Edits of one package.
-func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err error) {
+// edited is Edits of one package; made is what the machine makes of revisions that claim
+// something else, by their commits.
+func (e *Engine) edited(ctx context.Context, w *decide.Want, made map[decide.Hash]*krm.Package) (out []*Edited, err error) {
 	repo, err := e.read.Downstream(w.Namespace, w.Repository)
 	if err != nil || w.Lock() != nil {
 		return nil, err
@@ -205,9 +219,10 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		if !e.manager.Signed(h.Owner, w.Namespace) {
 			continue
 		}
+		base := made[h.Ref.Commit]
 		if unedited, err := repo.Unedited(ctx, p, h); err != nil {
 			return nil, err
-		} else if unedited {
+		} else if unedited && base == nil {
 			continue
 		}
 		of := &Edited{
@@ -235,7 +250,7 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		} else if of.By, err = repo.Editor(ctx, h); err != nil {
 			return nil, err
 		}
-		if err := e.compare(ctx, repo, p.Path, from, at, came, of); err != nil {
+		if err := e.compare(ctx, repo, p.Path, base, from, at, came, of); err != nil {
 			return nil, err
 		}
 		if len(of.Edits) > 0 || of.Unknown != "" {
@@ -325,7 +340,7 @@ func (r *run) said(ctx context.Context, s *subject, lost []decide.LostEdit) (out
 	if edited, err := r.tellsEdits(ctx, s); err != nil || !edited {
 		return out, err
 	}
-	list, err := r.edited(ctx, s.want)
+	list, err := r.edited(ctx, s.want, nil)
 	for _, of := range list {
 		if of.newest && len(of.Edits) > 0 {
 			out = append(out, of.says())
@@ -406,11 +421,11 @@ func (of *Edited) says() string {
 	return fmt.Sprintf("%s by hand on %s: %s", count.Of(len(list), "edit"), of.Revision, strings.Join(decide.Limit(list, 3), ", "))
 }
 
-// compare finds the edits at a commit of a package that was made from a revision.
-func (e *Engine) compare(ctx context.Context, repo *observe.Repo, path string, from *decide.Revision, at, came decide.Hash, of *Edited) error {
-	var there, base *krm.Package
+// compare finds the edits at a commit of a package that was made from a revision; base is
+// what the machine makes of it, nil where that is what the revision's commit says.
+func (e *Engine) compare(ctx context.Context, repo *observe.Repo, path string, base *krm.Package, from *decide.Revision, at, came decide.Hash, of *Edited) error {
 	_, there, err := repo.ReadPackage(ctx, at, path)
-	if err == nil {
+	if err == nil && base == nil {
 		base, err = repo.Hydrated(ctx, path, from)
 	}
 	switch {

@@ -18,26 +18,30 @@ import (
 )
 
 // Known is what runs of one fleet on this machine knew as Published, by address and
-// path of the repository: of a Repository that was taken out of the fleet nothing
-// else tells.
+// path of the repository: nothing else names what a Repository has that was taken out
+// of the fleet. It is in the state folder, for whoever fills a cache could claim
+// packages in it.
 type Known struct {
-	file string
+	file string     // "" where nothing can be written
 	mu   sync.Mutex // of those that publish side by side
 }
 
-// OpenKnown is the file, in a folder, of the fleet of a manager at a location, a
-// folder or an address.
-func OpenKnown(dir, manager, location string) *Known {
+// OpenKnown returns what a state folder has of the fleet of a manager at a location, a
+// folder or an address. Without a state folder nothing is known.
+func OpenKnown(state, manager, location string) *Known {
+	if state == "" {
+		return &Known{}
+	}
 	if _, err := os.Stat(location); err == nil {
 		if at, err := filepath.Abs(location); err == nil {
 			location = at
 		}
 	}
 	sum := sha256.Sum256([]byte(manager + "\x00" + location))
-	return &Known{file: filepath.Join(dir, hex.EncodeToString(sum[:6])+".json")}
+	return &Known{file: filepath.Join(state, "fleets", hex.EncodeToString(sum[:6])+".json")}
 }
 
-// read is empty where there is no file, or none that can be read: only a cache.
+// read is empty where there is no file, or none that can be read.
 func (k *Known) read() map[string][]string {
 	out := map[string][]string{}
 	if data, err := os.ReadFile(k.file); err == nil {
@@ -48,7 +52,7 @@ func (k *Known) read() map[string][]string {
 
 func (k *Known) write(known map[string][]string) {
 	data, err := json.Marshal(known)
-	if err == nil && os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
+	if err == nil && k.file != "" && os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
 		_ = os.WriteFile(k.file, append(data, '\n'), 0o600)
 	}
 }
@@ -58,7 +62,7 @@ func (k *Known) applied() string { return strings.TrimSuffix(k.file, ".json") + 
 
 // claim notes that the fleet was applied: the packages of its name are its own.
 func (k *Known) claim() {
-	if os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
+	if k.file != "" && os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
 		_ = os.WriteFile(k.applied(), nil, 0o600)
 	}
 }

@@ -579,7 +579,7 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 	if r.cfg.take != nil { // who wrote an edit is asked, too, which takes commits that only its history names
 		r.read.FetchEdits(ctx, wants)
 		_ = observe.SideBySide(ctx, r.read, wants, r.read.RepoOf, func(ctx context.Context, w *decide.Want) error {
-			_, err := r.edited(ctx, w) // what fails does so again
+			_, err := r.edited(ctx, w, nil) // what fails does so again
 			return err
 		})
 	}

@@ -86,7 +86,7 @@ func Open(read *source.Fleet, o Options) (*Session, error) {
 	if o.State != "" {
 		cfg.Statements = reconcile.OpenStatements(o.State)
 	}
-	cfg.Known = reconcile.OpenKnown(filepath.Join(o.Cache, "fleets"), cfg.Manager, read.Location)
+	cfg.Known = reconcile.OpenKnown(o.State, cfg.Manager, read.Location)
 	cfg.OCI = observe.OCI(o.OCI, read.Catalogs...)
 	if o.Dependencies {
 		cfg.Dependencies = Dependencies(read, o, func(ctx context.Context) catalog.Content {

@@ -117,6 +117,7 @@ func TestForgedDraftIsNotProved(t *testing.T) {
 			before := w.refs()
 			w.contains(w.mustRun(1, "approve", "--all").out, "b.yaml")
 			w.unchanged(before)
+			w.contains(w.mustRun(0, "edits", "--cache-dir", t.TempDir()).out, "b.yaml")
 			w.contains(w.mustRun(0, "review").out, "backdoor")
 			w.approveSeen()
 			w.contains(w.show("c1", "main", "web/b.yaml"), "backdoor")
