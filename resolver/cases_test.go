@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -15,8 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/variform/variform/resolver/revision"
 )
 
 // caseFile is one file of the conformance cases; their INDEX.md describes the format.
@@ -38,27 +37,12 @@ type given struct {
 	Defaults      map[string]string   `json:"defaults"`
 	Tags          map[string][]string `json:"tags"`
 	Lock          *Lock               `json:"lock"`
-	Objects       []revision.Object   `json:"objects"`
 }
 
-// caseInstallation is an installation and its revisions, which a case writes as one.
+// caseInstallation is an installation; nothing is to go by what is remembered of its outputs.
 type caseInstallation struct {
 	Installation
-	State revision.State
-}
-
-func (c *caseInstallation) UnmarshalJSON(data []byte) error {
-	// What a revision's state shares with an installation is the installation's: the keys of the less deep one count.
-	type deep struct{ revision.State }
-	type deeper struct{ deep }
-	if err := strictly(data, &struct {
-		Installation
-		deeper
-		Cached, UID any // which nothing is to go by
-	}{}); err != nil {
-		return err
-	}
-	return errors.Join(json.Unmarshal(data, &c.Installation), json.Unmarshal(data, &c.State))
+	Cached any `json:"cached"`
 }
 
 // strictly reads JSON whose keys are all known: a case that says more than the runner
@@ -83,17 +67,12 @@ type request struct {
 	Resolve             string            `json:"resolve"`
 	AllowChanges        *[]string         `json:"allowChanges"`
 	Simulate            map[string]string `json:"simulate"`
-	HistoryLimit        *int              `json:"historyLimit"`
-	Digest              string            `json:"digest"`
-	Verb                string            `json:"verb"`
 }
 
 // world is the state that a case's requests change.
 type world struct {
-	ctx     context.Context
-	in      Input
-	states  map[string]revision.State
-	objects []revision.Object
+	ctx context.Context
+	in  Input
 }
 
 func (g given) world(t *testing.T) *world {
@@ -102,26 +81,20 @@ func (g given) world(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{ctx: t.Context(), in: Input{Catalog: cat, APIs: g.APIs, Platform: g.Platform, Lock: g.Lock}, states: map[string]revision.State{}, objects: g.Objects}
+	w := &world{ctx: t.Context(), in: Input{Catalog: cat, APIs: g.APIs, Platform: g.Platform, Lock: g.Lock}}
 	for _, i := range g.Installations {
 		w.in.Installations = append(w.in.Installations, i.Installation)
-		w.states[i.Installation.Name] = i.State
 	}
 	return w
 }
 
 // outcome is what one request led to.
 type outcome struct {
-	err     error
-	res     *Resolution
-	reach   *Reach
-	state   *revision.State
-	objects []revision.Object
-	fetched []string
-	fetches int
-	req     request
-	before  []Installation
-	w       *world
+	err    error
+	res    *Resolution
+	req    request
+	before []Installation
+	w      *world
 }
 
 // do carries out one request.
@@ -130,15 +103,6 @@ func (w *world) do(r request) *outcome {
 	switch r.Action {
 	case "install", "resolve", "upgrade":
 		o.resolve(w)
-	case "invoke", "uninstall":
-		o.act(w, Verb(r.Action))
-	case "activate":
-		s, err := w.states[r.Name].Activate(r.Digest)
-		o.err = err
-		w.states[r.Name] = s
-		o.state = &s
-	case "reconcile":
-		o.reconcile(w)
 	default:
 		o.err = fmt.Errorf("unknown action %q", r.Action)
 	}
@@ -160,50 +124,12 @@ func (o *outcome) resolve(w *world) {
 	if o.res, o.err = Resolve(w.ctx, in); o.err != nil {
 		return
 	}
-	if q.Upgrade {
-		o.act(w, VerbUpgrade)
-	}
 	w.in.Installations = o.res.Installations(w.in.Installations)
-	if root := o.res.Root(); root.Digest != "" {
-		s := w.states[root.Name]
-		s.Name = root.Name
-		if r.HistoryLimit != nil {
-			s.HistoryLimit = r.HistoryLimit
-		}
-		s = s.Observe(root.Digest, root.manifest.Objects)
-		w.states[root.Name] = s
-		o.state = &s
-		o.objects, _ = s.Own(w.objects)
-	}
 }
 
-func (o *outcome) act(w *world, v Verb) {
-	deps := o.req.Dependencies == nil || *o.req.Dependencies
-	o.reach, o.err = Act(w.in, v, o.req.Namespace, o.req.Name, deps)
-	if o.err == nil && v == VerbUninstall {
-		w.in.Installations = slices.DeleteFunc(slices.Clone(w.in.Installations), func(i Installation) bool {
-			return slices.Contains(o.reach.Removes, i.Name) && (i.Namespace == o.req.Namespace || i.Namespace == "")
-		})
-	}
-}
-
-func (o *outcome) reconcile(w *world) {
-	s := w.states[o.req.Name]
-	if o.req.HistoryLimit != nil {
-		s.HistoryLimit = o.req.HistoryLimit
-	}
-	secrets := s.ImagePullSecrets
-	if o.req.ImagePullSecrets != nil {
-		secrets = o.req.ImagePullSecrets
-	}
-	if s.NeedsFetch(s.Reference, secrets) {
-		o.fetches, o.fetched = 1, secrets
-	}
-	s, _ = s.Collect()
-	o.objects, _ = s.Own(w.objects)
-	o.state = &s
-	w.states[o.req.Name] = s
-}
+// elsewhere is what a case says of acting on installations, revisions, pulling and Secrets with values: what is resolved
+// here goes to Git, and other systems do these (docs/design/dependencies.md#lifecycle-of-what-was-derived).
+var elsewhere = regexp.MustCompile(`action: (invoke|uninstall|activate|reconcile)\b|\b(actsOn|imagePull[A-Z]\w+|serviceAccountAnnotations|secret|revisions|deleteDependencies|historyLimit|owners):`)
 
 func casesDir(t *testing.T) string {
 	t.Helper()
@@ -224,8 +150,10 @@ func TestCases(t *testing.T) {
 	}
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".yaml"), func(t *testing.T) {
-			c := readCase(t, f)
-			runCase(t, c)
+			if data, err := os.ReadFile(f); err == nil && elsewhere.Match(data) {
+				t.Skipf("Variform does not have what the case is about: %s", elsewhere.Find(data))
+			}
+			runCase(t, readCase(t, f))
 		})
 	}
 }
@@ -276,9 +204,7 @@ func TestUnknownKeys(t *testing.T) {
 		"given: {catalog: [{package: a, requires: [{alias: b, share: {mdoe: none}}]}]}",
 		"given: {catalog: [{package: a, provides: [{gvk: {apiVersions: v1}}]}]}",
 		"given: {catalog: [{package: a, provides: [{interfaces: b}]}]}",
-		"given: {installations: [{name: a, revisons: []}]}",
-		"given: {installations: [{name: a, revisions: [{digset: x}]}]}",
-		"given: {objects: [{owner: []}]}",
+		"given: {installations: [{name: a, bindngs: {}}]}",
 		"when: {action: install, pkg: a}",
 		"when: {each: [{allow: [upgrade]}]}",
 		"when: {sequence: [{overrides: [{aliass: a}]}]}",
@@ -383,8 +309,7 @@ func checkKey(t *testing.T, at, key string, want any, o *outcome) {
 
 // exact are the keys whose lists are compared as a whole.
 var exact = map[string]bool{
-	"actsOn": true, "creates": true, "removes": true, "remaining": true, "ignoredTags": true, "reused": true,
-	"skippedDependencies": true, "withSecrets": true, "keeps": true, "events": true, "askedOfUser": true, "requiredOutputs": true,
+	"creates": true, "ignoredTags": true, "reused": true, "skippedDependencies": true, "events": true, "askedOfUser": true, "requiredOutputs": true,
 }
 
 func (o *outcome) result() string {
@@ -598,71 +523,14 @@ func (o *outcome) general(key string) (any, bool) {
 			return plain([]string{c.Event()}), true
 		}
 		return nil, true
-	case "actsOn", "removes", "keeps", "because", "unused":
-		return o.reached(key), true
 	case "total":
 		m := map[string]int{}
 		for _, i := range o.w.in.Installations {
 			m[i.Package]++
 		}
 		return plain(m), true
-	case "revisions", "currentRevision", "remaining":
-		return o.revisions(key), true
-	case "owners":
-		return o.owners(), true
-	case "fetches":
-		return o.fetches, true
-	case "withSecrets":
-		return plain(o.fetched), true
 	}
 	return nil, false
-}
-
-func (o *outcome) reached(key string) any {
-	if o.reach == nil {
-		return nil
-	}
-	var keeps, because []string
-	for _, k := range o.reach.Keeps {
-		keeps, because = append(keeps, k.Name), append(because, k.Because)
-	}
-	return plain(map[string]any{
-		"actsOn": o.reach.ActsOn, "removes": o.reach.Removes, "keeps": keeps, "because": strings.Join(because, "; "), "unused": o.reach.Unused,
-	}[key])
-}
-
-func (o *outcome) revisions(key string) any {
-	if o.state == nil {
-		return nil
-	}
-	switch key {
-	case "currentRevision":
-		return o.state.Current()
-	case "remaining":
-		var out []string
-		for _, r := range o.state.Revisions {
-			out = append(out, r.Digest)
-		}
-		return plain(out)
-	}
-	return plain(o.state.Revisions)
-}
-
-func (o *outcome) owners() any {
-	out := map[string]any{}
-	for _, b := range o.objects {
-		m := map[string]any{}
-		var names []string
-		for _, w := range b.Owners {
-			names = append(names, w.Name)
-			if w.Controller {
-				m["controller"], m["uid"] = w.Name, w.UID
-			}
-		}
-		m["owners"] = plain(names)
-		out[b.Name] = m
-	}
-	return out
 }
 
 func (o *outcome) bindings() any {
@@ -690,11 +558,6 @@ func (o *outcome) newInstallations() any {
 		m := map[string]any{
 			"name": i.Name, "alias": i.Alias, "package": i.Package, "version": i.Version, "namespace": i.Namespace,
 			"share": plain(i.Share), "labels": plain(i.Labels), "owner": i.Owner,
-			"imagePullSecrets": plain(i.Pull.ImagePullSecrets), "imagePullPolicy": i.Pull.ImagePullPolicy,
-			"serviceAccountAnnotations": plain(i.Pull.ServiceAccountAnnotations),
-		}
-		if i.Values != nil {
-			m["values"], m["key"] = i.Values.Secret, i.Values.Key
 		}
 		out = append(out, m)
 	}

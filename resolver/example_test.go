@@ -123,28 +123,3 @@ func ExampleResolution_Why() {
 	// 1.2.0 is the newest version in <2 of app 1.0.0
 	// app 1.0.0 needs db <2 (only 1.2.0)
 }
-
-// Uninstalling takes the managed dependencies along that nothing else uses.
-func ExampleAct() {
-	managed := []resolver.Requirement{{Alias: "db", Package: "db", Version: "1.x", Lifecycle: resolver.Lifecycle{Managed: true}}}
-	cat, err := resolver.NewCatalog([]resolver.Package{
-		{Package: "app", Version: "1.0.0", Requires: managed},
-		{Package: "db", Version: "1.2.0"},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	uses := func(name string) resolver.Installation {
-		return resolver.Installation{Name: name, Namespace: "dev", Package: "app", Version: "1.0.0", Bindings: map[string]string{"db": "db"}}
-	}
-	in := resolver.Input{Catalog: cat, Installations: []resolver.Installation{uses("blue"), uses("green"), {Name: "db", Namespace: "dev", Package: "db", Version: "1.2.0"}}}
-	reach, err := resolver.Act(in, resolver.VerbUninstall, "dev", "blue", true)
-	fmt.Println(reach.Removes, reach.Keeps, err)
-	in.Installations = in.Installations[1:]
-	reach, err = resolver.Act(in, resolver.VerbUninstall, "dev", "green", true)
-	fmt.Println(reach.Removes, err)
-	// Output:
-	// [blue] [{db still used by green}] <nil>
-	// [green db] <nil>
-}

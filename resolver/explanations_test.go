@@ -37,6 +37,9 @@ func TestExplanations(t *testing.T) {
 		writeGraph(t, &b, f)
 	}
 	for _, f := range append(files, own...) {
+		if data, err := os.ReadFile(f); err == nil && elsewhere.Match(data) {
+			continue
+		}
 		c := readCase(t, f)
 		for i, o := range outcomes(t, c) {
 			if o.err == nil {

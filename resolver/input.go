@@ -45,7 +45,6 @@ type Request struct {
 	Parameters  map[string]string `json:"parameters,omitempty"`
 	Credentials map[string]string `json:"credentials,omitempty"`
 	Overrides   []Override        `json:"overrides,omitempty"`
-	Values      []Value           `json:"values,omitempty"`
 
 	Upgrade bool `json:"-"`
 	// SkipDependencies leaves the dependencies alone altogether.
@@ -58,19 +57,10 @@ type Request struct {
 	Allow Changes `json:"-"`
 	// SearchProviders lets the catalogue be searched for a provider of an API.
 	SearchProviders bool `json:"searchProviders,omitempty"`
-	Pull
 }
 
 // Changes of existing installations that are allowed.
 type Changes struct{ Upgrade, Downgrade bool }
-
-// Value names a secret with values for a dependency, by alias or by package.
-type Value struct {
-	Alias   string `json:"alias,omitempty"`
-	Package string `json:"package,omitempty"`
-	Secret  string `json:"secret"`
-	Key     string `json:"key,omitempty"`
-}
 
 // name is the name of the installation that is asked for: the package's where none is given.
 func (r Request) name() string {
@@ -146,12 +136,6 @@ func (u *universe) invalid(reasons []contradiction) error {
 
 // unapplied are the choices that a user made by an alias which nothing has: a slip that would go unnoticed.
 func (r *Resolution) unapplied() []contradiction {
-	all := map[string]bool{}
-	for _, i := range r.Instances {
-		if i.manifest != nil {
-			addAliases(all, i.manifest.Requires)
-		}
-	}
 	var out []contradiction
 	for _, i := range r.Instances {
 		w := i.root
@@ -163,11 +147,6 @@ func (r *Resolution) unapplied() []contradiction {
 		for _, o := range w.Overrides {
 			if o.Alias != "" && !own[o.Alias] {
 				out = append(out, contradiction{fmt.Sprintf("a choice was made for %s of %s, but %s", o.Alias, at(i.Package, i.Version), itHas(own)), []*Request{w}})
-			}
-		}
-		for _, v := range w.Values {
-			if v.Alias != "" && !all[v.Alias] {
-				out = append(out, contradiction{fmt.Sprintf("values are given for %s, but no dependency is called so; %s", v.Alias, itHas(all)), []*Request{w}})
 			}
 		}
 	}

@@ -29,14 +29,6 @@ type (
 	LockedPackage = v1alpha1.LockedPackage
 )
 
-// Pull says how the content of an installation is fetched and run; it flows from a parent to what is made for it
-// (Crossplane's packages v2).
-type Pull struct {
-	ImagePullSecrets          []string          `json:"imagePullSecrets,omitempty"`
-	ImagePullPolicy           string            `json:"imagePullPolicy,omitempty"`
-	ServiceAccountAnnotations map[string]string `json:"serviceAccountAnnotations,omitempty"`
-}
-
 // Scope says how many instances of a package there may be.
 type Scope string
 
@@ -70,8 +62,6 @@ type Package struct {
 	Compositions []string      `json:"compositions,omitempty"`
 	// ContextKeys are the keys of the package context that parameters go to, by the parameter.
 	ContextKeys map[string]string `json:"-"`
-	// Objects are the names of the objects that an active revision controls.
-	Objects []string `json:"objects,omitempty"`
 	// Private says that no catalogue has the version: it is only for who asks for it.
 	Private bool `json:"-"`
 	// Foreign is what kind of document of another system, such as a Carvel Package, is all that there is of the version:
@@ -305,9 +295,7 @@ type Installation struct {
 	// Unmanaged is set if only an Installation states that it exists.
 	Unmanaged bool `json:"-"`
 	// Manifest is what it is, where the catalogue does not have its version.
-	Manifest           *Package `json:"-"`
-	DeleteDependencies bool     `json:"deleteDependencies,omitempty"`
-	Pull
+	Manifest *Package `json:"-"`
 }
 
 // Ref is "namespace/name", or the name alone of a global installation.

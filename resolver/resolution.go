@@ -68,8 +68,6 @@ type Instance struct {
 	Share      Share
 	Labels     map[string]string
 	Parameters map[string]string
-	Values     *Value
-	Pull       Pull
 	Bindings   []Binding
 
 	manifest *version
@@ -401,7 +399,7 @@ func (r *Resolution) Installations(before []Installation) []Installation {
 func (i *Instance) installation() Installation {
 	o := Installation{
 		Name: i.Name, Namespace: i.Namespace, Package: i.Package, Version: i.Version, Mode: i.Share.Mode, Group: i.Share.Group,
-		Labels: i.Labels, Owner: i.Owner, ManagedBy: i.ManagedBy, Pull: i.Pull, Bindings: map[string]string{}, Values: map[string]string{},
+		Labels: i.Labels, Owner: i.Owner, ManagedBy: i.ManagedBy, Bindings: map[string]string{}, Values: map[string]string{},
 	}
 	for _, b := range i.Bindings {
 		if b.Installation != "" {

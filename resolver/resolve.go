@@ -145,7 +145,6 @@ func (b *builder) build() *Resolution {
 	for _, s := range order[1:] {
 		b.bind(s)
 	}
-	b.inherit()
 	b.wire()
 	b.changes()
 	b.create()
@@ -166,12 +165,12 @@ func (b *builder) instance(s *slot) *Instance {
 	i.locked = locks(lockedIn(b.u.in.Lock, s.pkg, s.namespace), c.text, c.digest)
 	if s.inst != nil {
 		i.Existing, i.From, i.Name = true, s.inst.Version, s.inst.Name
-		i.Owner, i.ManagedBy, i.Pull = s.inst.Owner, s.inst.ManagedBy, s.inst.Pull
+		i.Owner, i.ManagedBy = s.inst.Owner, s.inst.ManagedBy
 	}
 	if w := s.want; w != nil {
 		i.Requested, i.Direct, i.Parameters, i.root = true, true, w.Parameters, w
 		if s.inst == nil {
-			i.Name, i.Pull = w.name(), w.Pull
+			i.Name = w.name()
 		}
 	}
 	return i
@@ -194,27 +193,11 @@ func (b *builder) own(order []*slot) {
 			}
 			i.Alias = e.info.req.Alias
 			i.root, i.maker = parent.root, parent
-			i.Values = b.values(i)
 			if e.info.req.Lifecycle.Managed {
 				i.ManagedBy = parent.Name
 			}
 		}
 	}
-}
-
-// values are the secret values that a user gave for a dependency, by alias before by package.
-func (b *builder) values(i *Instance) *Value {
-	for _, byAlias := range []bool{true, false} {
-		for _, w := range b.u.wants {
-			for n := range w.Values {
-				v := &w.Values[n]
-				if byAlias && v.Alias != "" && v.Alias == i.Alias || !byAlias && v.Alias == "" && v.Package == i.Package {
-					return v
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // share spells out the mode of new instances.
@@ -492,16 +475,6 @@ func mapKeys(k *contract, m map[string]string) []string {
 		}
 	}
 	return out
-}
-
-// inherit passes pull settings from parents to the instances that are made for them.
-func (b *builder) inherit() {
-	for _, i := range b.out.Instances {
-		if i.Existing || i.Requested {
-			continue
-		}
-		i.Pull = i.maker.Pull
-	}
 }
 
 // wire lists how values pass between instances.

@@ -575,10 +575,6 @@ func TestInvalidRequests(t *testing.T) {
 			Input{Want: app(func(r *Request) { r.Overrides = []Override{{Alias: "bd", Reference: "db:1.0.0"}} })},
 			"a choice was made for bd of app 1.0.0, but the dependencies are any, db, inner",
 		},
-		"values for nothing": {
-			Input{Want: app(func(r *Request) { r.Values = []Value{{Alias: "bd", Secret: "s"}} })},
-			"values are given for bd, but no dependency is called so; the dependencies are any, db, inner",
-		},
 		"a choice that is no range": {
 			Input{Want: app(func(r *Request) { r.Overrides = []Override{{Package: "db", Constraints: "newest"}} })},
 			`app 1.0.0 was given "newest" for db, which is neither a range of versions nor a digest`,

@@ -94,11 +94,7 @@ func Read(file string, data []byte) (*Documents, error) {
 		out.Packages[n].Foreign = s.kind
 	}
 	for n := range docs.Requests {
-		i, lost := installation(&docs.Requests[n])
-		for _, text := range lost {
-			out.Warnings = append(out.Warnings, api.Issue{File: file, Message: text})
-		}
-		out.Installations = append(out.Installations, i)
+		out.Installations = append(out.Installations, installation(&docs.Requests[n]))
 	}
 	if docs.Lock != nil {
 		out.Lock = &v1alpha1.PackageLock{Spec: *docs.Lock}
@@ -155,9 +151,9 @@ func One(file string, data []byte) (*resolver.Package, error) {
 	return &docs.Packages[0], nil
 }
 
-// installation is a request as a document of ours, and what of it is lost.
-func installation(q *resolver.Request) (i *v1alpha1.Installation, lost []string) {
-	i = &v1alpha1.Installation{}
+// installation is a request as a document of ours.
+func installation(q *resolver.Request) *v1alpha1.Installation {
+	i := &v1alpha1.Installation{}
 	i.APIVersion, i.Kind = v1alpha1.APIVersion, v1alpha1.KindInstallation
 	i.Name, i.Namespace = q.Name, q.Namespace
 	i.Spec = v1alpha1.InstallationSpec{Package: q.Package, Constraints: q.Version, Prereleases: q.Prereleases}
@@ -172,10 +168,7 @@ func installation(q *resolver.Request) (i *v1alpha1.Installation, lost []string)
 		d.Materialise = "Direct"
 	}
 	i.Spec.Dependencies = d
-	if len(q.Values) > 0 {
-		lost = append(lost, q.Name+": Secrets with values have no part in what is resolved, and are left out")
-	}
-	return i, lost
+	return i
 }
 
 // there records that an installation is there, beside what asks for it where

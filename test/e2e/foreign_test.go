@@ -65,7 +65,7 @@ func TestCarvel(t *testing.T) {
 
 	r = w.mustRun(0, "resolve", "--platform", "kubernetes=1.31.0")
 	w.contains(r.out, "shop.example.org   1.2.0     shop", "db.example.org     14.1.0")
-	w.contains(r.err, "shop: Secrets with values have no part in what is resolved")
+	w.contains(r.err, "install.yaml:9: spec.values has no part in what is resolved")
 	w.contains(w.mustRun(0, "resolve", "--platform", "kubernetes=1.27.0").out, "shop.example.org   1.0.0     shop") // db 14 needs >=1.28
 
 	// The documents themselves will do, too.

@@ -12,7 +12,6 @@ import (
 	"github.com/variform/variform/api/config/v1alpha2"
 	"github.com/variform/variform/injector"
 	"github.com/variform/variform/resolver"
-	"github.com/variform/variform/resolver/revision"
 	"github.com/variform/variform/variantgen"
 )
 
@@ -45,17 +44,6 @@ func TestResolve(t *testing.T) {
 	res, err := resolver.Resolve(t.Context(), resolver.Input{Catalog: cat, Want: []resolver.Request{{Package: "app", Version: "1.0.0"}}})
 	if err != nil || len(res.Instances) != 1 {
 		t.Errorf("got %+v, %v", res, err)
-	}
-	reach, err := resolver.Act(resolver.Input{Catalog: cat, Installations: res.Installations(nil)}, resolver.VerbUninstall, "", "app", true)
-	if err != nil || len(reach.Removes) != 1 {
-		t.Errorf("got %+v, %v", reach, err)
-	}
-}
-
-func TestRevisions(t *testing.T) {
-	s := revision.State{Name: "provider"}.Observe("sha256:a", nil)
-	if s.Current() != "sha256:a" {
-		t.Errorf("got %+v", s)
 	}
 }
 

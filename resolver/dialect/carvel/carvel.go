@@ -162,9 +162,7 @@ func install(r *dialect.Reader, root dialect.Node) {
 		root.Error("a PackageInstall needs metadata.name and spec.packageRef.refName", "")
 	}
 	q.Version, q.Prereleases = selection(ref["versionSelection"])
-	for _, v := range f["values"].Items() {
-		q.Values = append(q.Values, secret(v.Fields("secretRef")["secretRef"], resolver.Value{Package: q.Package}))
-	}
+	unread(f["values"])
 	decisions(&q, f["dependencies"])
 	r.Requests = append(r.Requests, q)
 
@@ -189,16 +187,14 @@ func decisions(q *resolver.Request, n dialect.Node) {
 		v.Constraints, v.Prereleases = selection(in["versionSelection"])
 		q.Overrides = append(q.Overrides, v)
 	}
-	for _, s := range f["values"].Items() {
-		in := s.Fields("refName", "alias", "secretRef")
-		q.Values = append(q.Values, secret(in["secretRef"], resolver.Value{Package: in["refName"].Text(), Alias: in["alias"].Text()}))
-	}
+	unread(f["values"])
 }
 
-func secret(n dialect.Node, v resolver.Value) resolver.Value {
-	f := n.Fields("name", "key")
-	v.Secret, v.Key = f["name"].Text(), f["key"].Text()
-	return v
+// unread warns of Secrets with values, which are nothing to resolve.
+func unread(values dialect.Node) {
+	if len(values.Items()) > 0 {
+		values.Warn(values.Path()+" has no part in what is resolved, and is left out", "")
+	}
 }
 
 func selection(n dialect.Node) (constraints string, pre *resolver.Prereleases) {

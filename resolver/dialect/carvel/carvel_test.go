@@ -41,9 +41,11 @@ func TestProposal(t *testing.T) {
 	}
 	pkg := example(2, []int{0, 0, 0, 2, 0, 2, 2, 2, 2, 4, 4, 6, 10, 10, 6, 10, 10, 4, 8, 8, 4, 8, 8, 6}).Packages[0]
 	install := example(3, []int{0, 0, 0, 2, 0, 2, 2, 4, 4, 6, 2, 4, 4, 6, 8, 4, 6, 4, 4, 6, 8, 4, 6, 8, 0, 2, 2, 2},
-		`line 15: spec.dependencies.override[0].versionSelection.contraints is read as constraints (hint: write "constraints")`).Requests[0]
+		`line 15: spec.dependencies.override[0].versionSelection.contraints is read as constraints (hint: write "constraints")`,
+		"line 18: spec.dependencies.values has no part in what is resolved, and is left out").Requests[0]
 	made := example(4, []int{0, 0, 0, 2, 2, 4, 0, 2, 2, 4, 4, 6, 2, 4, 6},
-		`line 13: spec.values is a list; the single map is read as its only entry (hint: put "- " before the entry)`).Requests[0]
+		`line 13: spec.values is a list; the single map is read as its only entry (hint: put "- " before the entry)`,
+		"line 13: spec.values has no part in what is resolved, and is left out").Requests[0]
 	future := example(5, []int{0, 0, 0, 2, 0, 2, 2, 2, 2, 6, 6, 6, 0, 0, 0, 0, 2, 0, 2, 2, 2, 2, 6, 6},
 		`line 9: spec.dependencies[0].gvk has group and version apart (hint: write apiVersion: group/version)`).Packages
 
@@ -89,7 +91,7 @@ func TestProposal(t *testing.T) {
 		}
 		dep := res.Find("pkg3.test.carvel.dev")
 		// The example has version 1.0.0 of what the Package wants at 0.1.0; all else is what was resolved.
-		if made.Package != dep.Package || made.Name != dep.Package+"."+made.Version || dep.Owner != install.Name || made.Values[0].Secret != dep.Values.Secret {
+		if made.Package != dep.Package || made.Name != dep.Package+"."+made.Version || dep.Owner != install.Name {
 			t.Errorf("made %+v, resolved %+v", made, dep)
 		}
 	})
@@ -135,11 +137,15 @@ func TestReadInstall(t *testing.T) {
 	}
 	want := resolver.Request{
 		Name: "app", Namespace: "dev", Package: "app.example.org", Version: ">1.20", Prereleases: &resolver.Prereleases{Identifiers: []string{"rc"}},
-		Values:       []resolver.Value{{Package: "app.example.org", Secret: "own"}, {Alias: "db", Secret: "s", Key: "k"}},
 		ValidateOnly: true, Materialise: "direct", Allow: resolver.Changes{Upgrade: true},
 	}
 	if diff := cmp.Diff([]resolver.Request{want}, docs.Requests); diff != "" {
 		t.Error(diff)
+	}
+	for _, path := range []string{"spec.values has no part", "spec.dependencies.values has no part"} {
+		if !strings.Contains(docs.Warnings.Error(), path) {
+			t.Errorf("no warning that %s: %v", path, docs.Warnings)
+		}
 	}
 	is := resolver.Installation{
 		Name: "app", Namespace: "dev", Package: "app.example.org", Version: "1.21.0", Owner: "root", Bindings: map[string]string{"db": "db.1.0.0"},

@@ -12,13 +12,12 @@ import (
 // installed reads a Package of the design, or an installed Configuration, Provider or Function: what is asked
 // for, and, with a current revision, that it is there.
 func (f *file) installed(root dialect.Node, kind string) {
-	n, known := root.Get("spec"), []string{"package", "revisionActivationPolicy", "revisionHistoryLimit", "imagePullSecrets", "imagePullPolicy", "serviceAccount"}
+	n := root.Get("spec")
 	var spec map[string]dialect.Node
 	if kind == "Package" {
-		spec = n.Fields(known...)
+		spec = n.Fields("package", "revisionActivationPolicy", "revisionHistoryLimit", "imagePullSecrets", "imagePullPolicy", "serviceAccount")
 	} else {
-		spec = n.Some(append(known, "packagePullSecrets", "packagePullPolicy", "skipDependencyResolution")...)
-		spec["imagePullSecrets"], spec["imagePullPolicy"] = spec["packagePullSecrets"], spec["packagePullPolicy"]
+		spec = n.Some("package", "skipDependencyResolution")
 	}
 	name := root.Get("metadata", "name").Text()
 	if name == "" || !spec["package"].Is() {
@@ -27,11 +26,6 @@ func (f *file) installed(root dialect.Node, kind string) {
 	}
 	q := resolver.Request{Name: name, Allow: resolver.Changes{Upgrade: true}}
 	q.Package, q.Version = dialect.Version(spec["package"])
-	for _, s := range spec["imagePullSecrets"].Items() {
-		q.ImagePullSecrets = append(q.ImagePullSecrets, s.Get("name").Text())
-	}
-	q.ImagePullPolicy = spec["imagePullPolicy"].Text()
-	q.ServiceAccountAnnotations = spec["serviceAccount"].Get("annotations").TextMap()
 	if skip := spec["skipDependencyResolution"].Bool(); skip != nil {
 		q.SkipDependencies = *skip
 	}
@@ -46,7 +40,7 @@ func (f *file) current(n dialect.Node, q *resolver.Request) {
 	if !n.Is() {
 		return
 	}
-	i := resolver.Installation{Name: q.Name, Package: q.Package, Version: q.Version, Digest: api.DigestOf(n.Text()), Pull: q.Pull}
+	i := resolver.Installation{Name: q.Name, Package: q.Package, Version: q.Version, Digest: api.DigestOf(n.Text())}
 	if i.Version == "" {
 		i.Version = i.Digest
 	}
@@ -69,12 +63,10 @@ func (f *file) designedRevision(root dialect.Node) {
 	for _, list := range []string{"customResourceDefinitions", "infrastructureDefinitions", "infrastructurePublications"} {
 		for _, n := range spec[list].Items() {
 			p.Provides = append(p.Provides, resolver.Provide{GVK: gvk(n)})
-			p.Objects = append(p.Objects, gvk(n).GroupKind())
 		}
 	}
 	for _, n := range spec["compositions"].Items() {
 		p.Compositions = append(p.Compositions, gvk(n).GroupKind())
-		p.Objects = append(p.Objects, gvk(n).GroupKind())
 	}
 	for _, o := range root.Get("metadata", "ownerReferences").Items() {
 		if c := o.Get("controller").Bool(); c != nil && *c {

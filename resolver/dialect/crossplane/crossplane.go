@@ -131,7 +131,6 @@ func (f *file) definition(group, kind string, root dialect.Node) {
 	if kind != "CustomResourceDefinition" { // its API says the same
 		p.Bring(resolver.Object{Group: group, Kind: kind, Name: name})
 	}
-	p.Objects = append(p.Objects, kind+"/"+name)
 }
 
 // dependencies reads the entries of dependsOn, the design's and today's: exactly one of an API, a range of

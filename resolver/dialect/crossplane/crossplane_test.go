@@ -115,14 +115,13 @@ func TestReadDesigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pull := resolver.Pull{ImagePullSecrets: []string{"pull"}, ImagePullPolicy: "Always", ServiceAccountAnnotations: map[string]string{"role": "r"}}
 	app := resolver.GVK{APIVersion: "example.org/v1", Kind: "App"}
 	want := &dialect.Documents{
 		Packages: []resolver.Package{
 			{Package: "org/app", Digest: "sha256:old", Scope: resolver.ScopeCluster},
 			{
 				Package: "org/app", Version: "v1.1.0", Digest: "sha256:new", Scope: resolver.ScopeCluster,
-				Provides: []resolver.Provide{{GVK: &app}}, Compositions: []string{"example.org/Plan"}, Objects: []string{"example.org/App", "example.org/Plan"},
+				Provides: []resolver.Provide{{GVK: &app}}, Compositions: []string{"example.org/Plan"},
 				Requires: []resolver.Requirement{
 					{Alias: "db", Package: "localhost:5000/org/db", Version: ">=v1.0 <v2"},
 					{Alias: "db-2", Package: "org/db", Version: "1.x"},
@@ -131,8 +130,8 @@ func TestReadDesigned(t *testing.T) {
 				},
 			},
 		},
-		Requests:      []resolver.Request{{Name: "app", Package: "org/app", Version: "v1.1.0", Allow: resolver.Changes{Upgrade: true}, Pull: pull}},
-		Installations: []resolver.Installation{{Name: "app", Package: "org/app", Version: "v1.0.0", Pull: pull}},
+		Requests:      []resolver.Request{{Name: "app", Package: "org/app", Version: "v1.1.0", Allow: resolver.Changes{Upgrade: true}}},
+		Installations: []resolver.Installation{{Name: "app", Package: "org/app", Version: "v1.0.0"}},
 		Lock: &resolver.Lock{
 			Packages: []resolver.LockedPackage{
 				{Name: "app", Package: "org/app", Version: "v1.0.0", Dependencies: []v1alpha1.LockedEdge{{Name: "db"}}},
@@ -201,7 +200,6 @@ func TestReadToday(t *testing.T) {
 			{GVK: &claim},
 			{Object: &resolver.Object{Group: "apiextensions.crossplane.io", Kind: "CompositeResourceDefinition", Name: "xapps.example.org"}},
 		},
-		Objects: []string{"CompositeResourceDefinition/xapps.example.org", "Composition/small"},
 		Requires: []resolver.Requirement{
 			{Alias: "provider-a", Package: "registry.example.org/org/provider-a", Version: ">=v0.1.0"},
 			{Alias: "function-b", Package: "registry.example.org/org/function-b", Version: "v0.2.0"},
@@ -211,7 +209,7 @@ func TestReadToday(t *testing.T) {
 	if diff := cmp.Diff([]resolver.Package{want}, docs.Packages); diff != "" {
 		t.Error(diff)
 	}
-	if q := docs.Requests[0]; q.Version != "v0.1.0" || !q.SkipDependencies || len(q.ImagePullSecrets) != 1 {
+	if q := docs.Requests[0]; q.Version != "v0.1.0" || !q.SkipDependencies {
 		t.Errorf("%+v", q)
 	}
 	if p := docs.Lock.Packages[0]; p.Package != "registry.example.org/org/provider-a" || p.Version != "v0.1.0" || len(p.Dependencies) != 1 {
