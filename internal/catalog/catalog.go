@@ -247,6 +247,7 @@ func (v tagged) read(ctx context.Context, repo *gitrepo.Repo, files *definitions
 	if isKpt {
 		e.Foreign = "" // it describes a kpt package
 	}
+	foreign.Installable(&e.Package)
 	return e, e.kptfile(data)
 }
 

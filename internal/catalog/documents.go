@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/foreign"
@@ -41,7 +43,11 @@ func documentsAt(ctx context.Context, repo *gitrepo.Repo, s *v1alpha1.CatalogSou
 			if len(s.Packages) > 0 && !slices.Contains(s.Packages, p.Package) {
 				continue
 			}
-			p.Tag, p.Source = s.Git.Ref, repo.URL()
+			tag := s.Git.Ref
+			if !strings.Contains(tag, "/") && foreign.Installable(p) { // its tag is a revision's of a package
+				tag = path.Join(s.Git.Directory, f.Path, foreign.Document(p), tag)
+			}
+			p.Tag, p.Source = tag, repo.URL()
 			out.Entries = append(out.Entries, Entry{Package: *p})
 		}
 	}

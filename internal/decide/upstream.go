@@ -32,6 +32,7 @@ type Upstream struct {
 	Differs   string             // that what names it names another revision, too; "" for most
 	Lock      *kptfilev1.Locator // as Kptfiles record it
 	Content   string             // what it holds: a Git tree, or the image's digest
+	Digest    string             // how a lock names what it holds
 	When      time.Time          // the commit's time, or when the image says that it was made
 	Package   *krm.Package
 	Points    []injection.Point

@@ -44,7 +44,7 @@ type system struct {
 }
 
 var systems = []system{
-	{kind: "Carvel Package", marks: []string{"packaging.carvel.dev/"}, read: carvel.Read},
+	{kind: carvelKind, marks: []string{"packaging.carvel.dev/"}, read: carvel.Read},
 	{kind: "Crossplane package", files: []string{"crossplane.yaml", "upbound.yaml"}, marks: []string{"pkg.crossplane.io/", "meta.dev.upbound.io/"}, read: crossplane.Read},
 	{kind: "Porter bundle", files: []string{"porter.yaml", "bundle.json"}, read: porter.Read},
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
@@ -166,20 +168,12 @@ func (r *Reader) readUpstream(ctx context.Context, namespace string, u v1alpha1.
 
 // offer adds what is known of an upstream by its content.
 func (r *Reader) offer(up *decide.Upstream, pkg string) {
-	o := decide.ReadOffer(up.Package, pkg, up.Ref(), digestOf(up.Lock.Git, up.Repo))
+	o := decide.ReadOffer(up.Package, pkg, up.Ref(), up.Digest)
 	up.Offer = &o
 	up.Points = injection.Find(up.Package)
 	if r.cfg.Functions != nil {
 		up.Functions, up.Versions = r.cfg.Functions.Versions(up.Package)
 	}
-}
-
-// digestOf is how a lock names the content of an upstream.
-func digestOf(lock *kptfilev1.GitLock, of *decide.Repository) string {
-	if of.Git != "" {
-		return "git:" + lock.Commit
-	}
-	return lock.Commit
 }
 
 func (r *Repo) fromGit(ctx context.Context, u *decide.Upstream, want v1alpha1.Upstream) error {
@@ -197,7 +191,7 @@ func (r *Repo) fromGit(ctx context.Context, u *decide.Upstream, want v1alpha1.Up
 			u.Differs = fmt.Sprintf("upstream %s/%s: revision %s and workspaceName %s are not the same: this is made of the revision, Porch takes the workspace, so leave one out", want.Repo, want.Package, want.Revision, want.WorkspaceName)
 		}
 	}
-	tree, pkg, err := r.ReadPackage(ctx, decide.Hash(at.Commit), at.Path)
+	b, err := readBase(ctx, r, decide.Hash(at.Commit), at.Path)
 	if err != nil {
 		return err
 	}
@@ -206,7 +200,8 @@ func (r *Repo) fromGit(ctx context.Context, u *decide.Upstream, want v1alpha1.Up
 		return err
 	}
 	u.Path, u.Workspace = at.Path, cmp.Or(at.Workspace, decide.RevisionName(at.Number), at.Ref)
-	u.Package, u.Content, u.When = pkg, tree.String(), commits[0].Committer.When
+	b.fill(u)
+	u.When = commits[0].Committer.When
 	u.Lock = &kptfilev1.Locator{Type: kptfilev1.GitOrigin, Git: &kptfilev1.GitLock{
 		Repo: r.Address, Directory: "/" + at.Path, Ref: at.Ref, Commit: at.Commit.String(),
 	}}
@@ -225,7 +220,7 @@ func (r *Repo) fromRegistry(ctx context.Context, u *decide.Upstream, want v1alph
 		return NeedsPerson(err)
 	}
 	image, _, _ := strings.Cut(at.Name, "@")
-	u.Path, u.Content, u.When = at.Package, at.Digest, at.Created
+	u.Path, u.Content, u.Digest, u.When = at.Package, at.Digest, at.Digest, at.Created
 	if u.When.Unix() < 0 {
 		u.When = time.Unix(0, 0).UTC() // unknown, or before Git's time begins
 	}
@@ -303,12 +298,69 @@ func (r *Reader) registryOf(namespace, image string, prefer *decide.Repository) 
 
 // ReadLocked reads the package at the commit or digest of an upstreamLock.
 func (r *Repo) ReadLocked(ctx context.Context, pkg string, lock *kptfilev1.GitLock) (content string, p *krm.Package, err error) {
+	b, err := lockedBase(ctx, r, pkg, lock)
+	return b.content, b.pkg, err
+}
+
+func lockedBase(ctx context.Context, r *Repo, pkg string, lock *kptfilev1.GitLock) (base, error) {
 	if r.OCI != nil {
-		p, err = r.OCI.ReadPackage(ctx, pkg, lock.Commit)
-		return lock.Commit, p, err
+		p, err := r.OCI.ReadPackage(ctx, pkg, lock.Commit)
+		return base{lock.Commit, lock.Commit, p}, err
 	}
-	tree, p, err := r.ReadPackage(ctx, decide.ParseHash(lock.Commit), pkg)
-	return tree.String(), p, err
+	return readBase(ctx, r, decide.ParseHash(lock.Commit), pkg)
+}
+
+// base is what an upstream has at one commit or digest.
+type base struct {
+	content, digest string
+	pkg             *krm.Package
+}
+
+func (b base) fill(u *decide.Upstream) { u.Content, u.Digest, u.Package = b.content, b.digest, b.pkg }
+
+// readBase is ReadPackage of an upstream. The folder of a Carvel Package, and a file of them with the name of one below it,
+// are read as the kpt package that installs it.
+func readBase(ctx context.Context, r *Repo, commit decide.Hash, at string) (base, error) {
+	var files []krm.File
+	tree, p, err := r.ReadPackage(ctx, commit, at)
+	b := base{tree.String(), "git:" + commit.String(), p}
+	switch {
+	case errors.Is(err, ErrNoFolder):
+		if data, ok, failed := fileAt(ctx, r, commit, path.Dir(at)); failed != nil {
+			err = failed
+		} else if ok {
+			files, b.digest, err = foreign.Carvel(path.Dir(at), data, path.Base(at), "")
+			err = decide.Stall(err)
+		}
+	case err == nil && p.Kptfile("") == nil:
+		if f, ok := p.Read(decide.ManifestFile); ok && foreign.IsCarvel(f.Path, f.Data) {
+			files, _, err = foreign.Carvel(path.Join(at, f.Path), f.Data, "", strings.TrimPrefix(at, r.Dir+"/"))
+			err = decide.Stall(err)
+		}
+	}
+	if files == nil || err != nil {
+		return b, err
+	}
+	made, err := r.Git.PackageTree(files)
+	if err != nil {
+		return b, err
+	}
+	b.content = made.String()
+	b.pkg, err = krm.Parse(files)
+	return b, err
+}
+
+// fileAt reads a file of a commit; ok is false where it has none at the path.
+func fileAt(ctx context.Context, r *Repo, commit decide.Hash, at string) (data []byte, ok bool, err error) {
+	place := gitrepo.Place{Commit: gitrepo.Hash(commit), Path: strings.TrimPrefix(path.Dir(at), ".")}
+	if err := r.Git.FetchPlaces(ctx, place); err != nil {
+		return nil, false, err
+	}
+	tree, ok, err := r.Git.TreeAt(ctx, place.Commit, place.Path)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	return r.Git.ReadFile(tree, path.Base(at))
 }
 
 // ErrNoFolder says that a commit has no folder at a path.

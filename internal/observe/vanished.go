@@ -58,16 +58,25 @@ func (r *Reader) lockedPackage(ctx context.Context, t *decide.Target, l *resolve
 			continue
 		}
 		lock := mutate.Lock(k)
-		if lock == nil || lock.Commit != strings.TrimPrefix(l.Digest, "git:") && lock.Commit != l.Digest {
+		if lock == nil {
 			continue
 		}
-		named, err := r.upstreamFor(t.Namespace, &resolver.Instance{Source: l.Source, Tag: lock.Ref})
+		tag, same := lock.Ref, lock.Commit == strings.TrimPrefix(l.Digest, "git:")
+		if !strings.Contains(tag, "/") { // it has documents, or is an image's
+			tag = path.Join(strings.Trim(lock.Directory, "/"), tag)
+		} else if !same {
+			continue
+		}
+		named, err := r.upstreamFor(t.Namespace, &resolver.Instance{Source: l.Source, Tag: tag})
 		if err != nil {
 			return nil, err
 		}
 		up := r.upstream.get(upstreamKey{t.Namespace, *named, l.Digest}, func() *decide.Upstream {
 			return r.readLocked(ctx, t.Namespace, *named, k.UpstreamLock)
 		})
+		if !same && up.Err == nil && up.Digest != l.Digest {
+			continue
+		}
 		o := decide.ReadOffer(pkg, cmp.Or(l.Package, l.Name), lock.Ref, l.Digest) // it has the manifest, too
 		if up.Err == nil {
 			o = *up.Offer
@@ -79,7 +88,7 @@ func (r *Reader) lockedPackage(ctx context.Context, t *decide.Target, l *resolve
 			return nil, nil // the lock was edited: there never was such a version
 		}
 		out := *o.Package
-		out.Package, out.Version, out.Source, out.Digest, out.Gone = cmp.Or(l.Package, l.Name), l.Version, l.Source, l.Digest, true
+		out.Package, out.Version, out.Tag, out.Source, out.Digest, out.Gone = cmp.Or(l.Package, l.Name), l.Version, tag, l.Source, l.Digest, true
 		return &out, nil
 	}
 	return nil, nil
@@ -103,9 +112,11 @@ func (r *Reader) readLocked(ctx context.Context, namespace string, u v1alpha1.Up
 			up.Workspace = last
 		}
 	}
-	if up.Content, up.Package, err = repo.ReadLocked(ctx, up.Path, lock.Git); err != nil {
+	b, err := lockedBase(ctx, repo, up.Path, lock.Git)
+	if err != nil {
 		return fail(err)
 	}
+	b.fill(up)
 	if repo.Git != nil {
 		commits, err := repo.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(lock.Git.Commit)))
 		if err != nil {

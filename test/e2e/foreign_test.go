@@ -79,6 +79,65 @@ func TestCarvel(t *testing.T) {
 	}
 }
 
+// A Carvel Package is drafted as the PackageInstall that installs it, with its service account and its values, and so is what
+// it needs: from a folder of a PackageRepository, whatever its files are called, and from tagged folders.
+func TestCarvelInstall(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	catalog := w.repos["catalog"]
+	needsDB := "  dependencies:\n  - package: {refName: db.example.org, version: \">=14\"}\n"
+	catalog.Commit(t, "main", "packages", gittest.Text{
+		"packages/all.yaml":                   carvelPackage("db.example.org", "13.0.0", "") + "---\n" + carvelPackage("db.example.org", "14.1.0-rc.1", "") + "---\n" + carvelPackage("db.example.org", "14.1.0", ""),
+		"packages/shop.example.org/1.0.0.yml": carvelPackage("shop.example.org", "1.0.0", needsDB),
+	})
+	source := func(git string) {
+		w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - git: {repo: "+w.url("catalog")+git+"}\n")
+	}
+	source(", directory: packages, ref: main")
+	w.write("shop.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: shop}\nspec:\n  target: c1\n  package: shop.example.org\n  parameters: {valuesSecret: sealed, db.example.org.serviceAccountName: platform}\n")
+	w.wantActions(w.mustApply(), all("create", "c1/db.example.org", "c1/shop", "c1/variform-lock"))
+	w.mustRun(0, "approve", "c1")
+	show := func(file string) string { return w.repos["c1"].Git(t, "show", "main:"+file) + "\n" }
+	w.contains(show("shop/packageinstall.yaml"), "kind: PackageInstall\n", "refName: shop.example.org\n", "constraints: 1.0.0\n", "serviceAccountName: shop.example.org-sa\n", "name: sealed\n")
+	w.lacks(show("shop/packageinstall.yaml"), "prereleases")
+	w.contains(show("shop/serviceaccount.yaml"), "kind: ServiceAccount\n", "name: shop.example.org-sa\n")
+	w.contains(show("shop/values.yaml"), "kind: Secret\n", "name: shop.example.org-values\n", "stringData: {}\n")
+	w.contains(show("db.example.org/packageinstall.yaml"), "constraints: 14.1.0\n", "serviceAccountName: platform\n")
+	w.contains(show("variform-lock/lock.yaml"), "version: 14.1.0\n")
+
+	// What is beside the document changes nothing, a newer version is an update that keeps edits.
+	catalog.Commit(t, "main", "other", gittest.Text{"README.md": "x\n"})
+	if p := w.apply(); len(p.actions()) > 0 {
+		t.Errorf("a commit beside the documents does something: %v\n%s%s", p.actions(), p.out, p.err)
+	}
+	w.repos["c1"].Commit(t, "main", "hotfix", gittest.Text{"shop/serviceaccount.yaml": show("shop/serviceaccount.yaml") + "automountServiceAccountToken: false\n"})
+	catalog.Commit(t, "main", "1.1.0", gittest.Text{"packages/shop.example.org/1.1.0-rc.1.yml": carvelPackage("shop.example.org", "1.1.0-rc.1", needsDB)})
+	w.write("shop.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: shop}\nspec:\n  target: c1\n  package: shop.example.org\n  constraints: \">=1.1.0-0\"\n")
+	w.mustApply()
+	w.mustRun(0, "approve", "c1")
+	w.contains(show("shop/packageinstall.yaml"), "constraints: 1.1.0-rc.1\n", "prereleases: {}\n")
+	w.contains(show("shop/serviceaccount.yaml"), "automountServiceAccountToken: false\n")
+	w.contains(w.mustRun(0, "apply").out, "up to date")
+	catalog.Commit(t, "main", "gone", gittest.Files{{Path: "packages/shop.example.org/1.1.0-rc.1.yml", Mode: gittest.Deleted}})
+	p := w.apply()
+	w.contains(p.out+p.err, "shop.example.org 1.1.0-rc.1")
+	if len(p.actions()) > 0 {
+		t.Errorf("a version that is locked and gone does not stay: %v", p.actions())
+	}
+
+	// A folder that a tag has.
+	catalog.Tag(t, "mail/v2.0.0", catalog.Commit(t, "main", "mail", gittest.Text{"mail/package.yaml": carvelPackage("mail.example.org", "2.0.0", ""), "mail/bundle/x.yaml": "a: b\n"}))
+	source("")
+	w.write("shop.yaml", "")
+	w.write("mail.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: mail}\nspec: {target: c1, package: mail}\n")
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/mail")
+	w.contains(show("mail/packageinstall.yaml"), "refName: mail.example.org\n", "name: mail\n")
+	if w.on("main", "mail/bundle") {
+		t.Error("the bundle's files were copied")
+	}
+}
+
 // Of a document of another system no variant can be made; who says what to do instead.
 func TestForeignIsNoVariant(t *testing.T) {
 	t.Parallel()
