@@ -853,6 +853,23 @@ type Change struct {
 // String is the change in a line.
 func (c Change) String() string { return c.Ref + c.What }
 
+// rewired is what is other of a locked package at the same version, "" for nothing. A lock of an earlier release does not
+// have who needs it as data, nor where what it needs is.
+func rewired(o, p *resolver.LockedPackage) string {
+	earlier := o.Why != "" && !o.Requested && o.NeededBy == nil
+	switch {
+	case !earlier && (o.Requested != p.Requested || !slices.Equal(o.NeededBy, p.NeededBy)):
+		return ": " + cmp.Or(p.Why, "nothing needs it")
+	case !earlier && !slices.Equal(o.Dependencies, p.Dependencies):
+		return ": it needs other instances"
+	case !slices.Equal(o.Wiring, p.Wiring):
+		return ": its values come from elsewhere"
+	case !reflect.DeepEqual(o.Share, p.Share), o.Owner != p.Owner:
+		return ": it is shared otherwise"
+	}
+	return ""
+}
+
 // Changed tells what two locks have different: what comes, changes and goes.
 func Changed(old, now *resolver.Lock) []Change {
 	was := map[string]*resolver.LockedPackage{}
@@ -876,10 +893,10 @@ func Changed(old, now *resolver.Lock) []Change {
 			what = fmt.Sprintf(": %s %s instead of %s", name, p.Version, o.Version)
 		case o.Digest != p.Digest:
 			what = fmt.Sprintf(": %s %s is %s instead of %s", name, p.Version, p.Digest, o.Digest)
-		case o.Why != p.Why:
-			what = ": " + p.Why
 		default:
-			continue
+			if what = rewired(o, p); what == "" {
+				continue
+			}
 		}
 		out = append(out, Change{Ref: ref, What: what})
 	}

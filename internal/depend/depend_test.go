@@ -139,3 +139,49 @@ func TestChanged(t *testing.T) {
 		t.Errorf("the same lock: %q", got)
 	}
 }
+
+// Locks are compared by their data, whatever they say to people.
+func TestChangedByData(t *testing.T) {
+	edge := func(alias, namespace, name string) []v1alpha1.LockedEdge {
+		return []v1alpha1.LockedEdge{{Alias: alias, Namespace: namespace, Name: name}}
+	}
+	base := resolver.LockedPackage{Name: "db", Version: "1.0.0", Why: "needed by web as db", NeededBy: edge("db", "", "web"), Dependencies: edge("disk", "", "disk")}
+	for name, c := range map[string]struct {
+		old, now func(*resolver.LockedPackage)
+		want     string
+	}{
+		"other words":             {now: func(p *resolver.LockedPackage) { p.Why = "web needs it" }},
+		"who needs it":            {now: func(p *resolver.LockedPackage) { p.NeededBy, p.Why = edge("db", "a", "web"), "needed by a/web as db" }, want: "db: needed by a/web as db"},
+		"one name, another place": {now: func(p *resolver.LockedPackage) { p.NeededBy = edge("db", "a", "web") }, want: "db: needed by web as db"},
+		"nobody":                  {now: func(p *resolver.LockedPackage) { p.NeededBy, p.Why = nil, "" }, want: "db: nothing needs it"},
+		"asked for, too":          {now: func(p *resolver.LockedPackage) { p.Requested = true }, want: "db: needed by web as db"},
+		"what it needs":           {now: func(p *resolver.LockedPackage) { p.Dependencies = edge("disk", "a", "disk") }, want: "db: it needs other instances"},
+		"its values": {
+			now: func(p *resolver.LockedPackage) {
+				p.Wiring = []v1alpha1.LockedWiring{{Field: "parameters.a", Template: "b"}}
+			},
+			want: "db: its values come from elsewhere",
+		},
+		"its group":        {now: func(p *resolver.LockedPackage) { p.Share = &resolver.Share{Mode: resolver.ModeNone} }, want: "db: it is shared otherwise"},
+		"its first":        {now: func(p *resolver.LockedPackage) { p.Owner = "web" }, want: "db: it is shared otherwise"},
+		"an earlier lock":  {old: func(p *resolver.LockedPackage) { p.NeededBy, p.Dependencies = nil, edge("", "", "disk") }},
+		"nothing is other": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old, now := base, base
+			if c.old != nil {
+				c.old(&old)
+			}
+			if c.now != nil {
+				c.now(&now)
+			}
+			var got string
+			for _, o := range Changed(&resolver.Lock{Packages: []resolver.LockedPackage{old}}, &resolver.Lock{Packages: []resolver.LockedPackage{now}}) {
+				got += o.String()
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
