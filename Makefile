@@ -51,7 +51,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-long test-all nightly peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge controller conformance bench bench-table fuzz mutants histories histories-mutants images push release site vet-platforms clean
+.PHONY: help build test test-long test-all nightly peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge controller conformance kube-schemas bench bench-table fuzz mutants histories histories-mutants images push release site vet-platforms clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -93,6 +93,9 @@ ifneq ($(RACE_PACKAGES),)
 endif
 
 check: fmt vet layers tidy generated dead lint ## formatting, vet, layers, go.mod, generated files, unreachable code, linters
+
+kube-schemas: ## the schemas of Kubernetes' own kinds, from the source of its releases
+	$(GO) run ./tools/kubeschemas/mkkubeschemas
 
 vet:
 	$(GO) vet ./...

@@ -83,6 +83,7 @@ var Placement = map[string]Layer{
 	"internal/boundary":   Pure,
 	"internal/catalogfn":  Pure,
 	"internal/celexpr":    Pure,
+	"internal/check":      Pure,
 	"internal/contents":   Pure,
 	"internal/function":   Pure,
 	"internal/depend":     Pure,
