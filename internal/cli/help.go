@@ -30,7 +30,7 @@ var groups = []struct {
 	{"Review", []string{"status", "review", "approve", "propose", "reject", "discard"}},
 	{"Understand", []string{"blame", "impact", "edits"}},
 	{"Depend", []string{"resolve", "why", "why-not", "graph", "outdated", "explain"}},
-	{"Packages", []string{"catalog", "render", "push", "pin"}},
+	{"Packages", []string{"catalog", "render", "check", "push", "pin"}},
 	{"Operate", []string{"hold", "record", "report", "completion", "version"}},
 }
 
@@ -86,6 +86,8 @@ var examples = map[string]string{
   variform set platform/web-app --version '>=1.4 <2' -f fleet`,
 	"render": `  variform render packages/web
   variform render packages/web --dry-run`,
+	"check": `  variform check packages
+  variform check packages --kubernetes 1.34 -o json`,
 	"pin":  `  variform pin packages/web --dry-run`,
 	"push": `  variform push packages/web registry.example.com/packages/web`,
 	"demo": `  variform demo

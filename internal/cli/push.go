@@ -10,10 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/krmignore"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/pkgdir"
@@ -102,11 +100,7 @@ func (a *app) packageToPush(ctx context.Context, f pushFlags, dir, cache string)
 	if err != nil {
 		return nil, err
 	}
-	kept := krmignore.Kept(files)
-	if n := len(files) - len(kept); n > 0 {
-		a.note("left out by "+krmignore.Name+": %s", count.Of(n, "file"))
-	}
-	pkg, err := krm.Parse(kept)
+	pkg, err := krm.Parse(pkgdir.Kept(files, a.note))
 	if err != nil {
 		return nil, err
 	}

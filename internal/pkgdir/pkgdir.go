@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/variform/variform/internal/boundary"
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmignore"
 )
 
 // Read lists the files below dir. What is called .git is left out, symbolic links
@@ -21,6 +24,28 @@ import (
 // is called with a text about that. A folder keeps to the rules of packages from
 // elsewhere (internal/boundary).
 func Read(dir string, note func(format string, args ...any)) ([]krm.File, error) {
+	return read(dir, note, func(string) bool { return true })
+}
+
+// ReadYAML is Read of the files alone that are YAML or JSON by their names, and of .krmignore
+// files: the others of a repository may be of any size.
+func ReadYAML(dir string, note func(format string, args ...any)) ([]krm.File, error) {
+	return read(dir, note, func(file string) bool {
+		return path.Base(file) == krmignore.Name || krm.IsYAML(krm.File{Path: file, Data: []byte("apiVersion")})
+	})
+}
+
+// Kept returns the files that no .krmignore among them leaves out, and notes the number of
+// the others.
+func Kept(files []krm.File, note func(format string, args ...any)) []krm.File {
+	kept := krmignore.Kept(files)
+	if n := len(files) - len(kept); n > 0 {
+		note("left out by "+krmignore.Name+": %s", count.Of(n, "file"))
+	}
+	return kept
+}
+
+func read(dir string, note func(format string, args ...any), wanted func(name string) bool) ([]krm.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -34,7 +59,7 @@ func Read(dir string, note func(format string, args ...any)) ([]krm.File, error)
 			return err
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == ".git": // of a linked work tree it is a file
+		case d.IsDir() || d.Name() == ".git" || !wanted(p): // of a linked work tree .git is a file
 			return nil
 		case d.Name() == boundary.Modules:
 			if note != nil {
