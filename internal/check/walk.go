@@ -76,7 +76,7 @@ func (c *checker) fieldsOf(n *yaml.Node, typeName string, in minors, at string) 
 	}
 	have := yamltree.Merged(n)
 	for _, name := range c.required(typeName, in) {
-		if yamltree.IsNull(have[name]) {
+		if v := yamltree.Deref(have[name]); yamltree.IsNull(v) || yamltree.IsScalar(v) && v.Value == "" || yamltree.IsSeq(v) && len(v.Content) == 0 { // the server reads these as absent
 			c.found(Required, n, yamltree.JoinField(at, name), "required field "+yamltree.JoinField(at, name)+" is missing", "")
 		}
 	}
@@ -198,7 +198,7 @@ func (c *checker) scalar(n *yaml.Node, want, at string) bool {
 		if _, err := base64.StdEncoding.DecodeString(n.Value); err != nil {
 			problem = "is not in base64"
 		}
-	case want == "date-time" && n.Value != "":
+	case want == "date-time":
 		if _, err := time.Parse(time.RFC3339, n.Value); err != nil {
 			problem = "is not a time such as 2026-01-31T09:00:00Z"
 		}
@@ -248,8 +248,10 @@ func (c *checker) oneOf(n *yaml.Node, values []string, at string) {
 func (c *checker) name(metadata *yaml.Node, kind groupKind, at string) {
 	name, rule := yamltree.Child(metadata, "name"), validation.IsDNS1123Subdomain
 	switch {
-	case kind.group == "rbac.authorization.k8s.io", kind.group == "certificates.k8s.io", kind.group == "networking.k8s.io" && kind.kind == "IPAddress":
-		rule = nil // a segment of a path
+	case kind == groupKind{"", "LimitRange"} && yamltree.Text(metadata, "name") == "":
+		return // the server gives it a name
+	case kind.group == "rbac.authorization.k8s.io", kind.group == "certificates.k8s.io", kind.group == "policy", kind.group == "networking.k8s.io" && kind.kind == "IPAddress":
+		rule = nil // a segment of a path, or anything
 	case kind.group == "" && (kind.kind == "Namespace" || kind.kind == "Service"):
 		rule = validation.IsDNS1123Label
 	}
