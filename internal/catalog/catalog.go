@@ -351,49 +351,23 @@ type Target struct {
 	answer *depend.Answer
 }
 
-// Variants are the answers that each variant of the target would have alone, by its path below the target: what it
-// asks a person for. What an Installation asks for is none of them.
-func (t *Target) Variants(ctx context.Context) (refs []string, answers map[string]*resolver.Resolution, err error) {
-	if t.answer == nil || t.answer.Target == nil {
-		return nil, nil, nil
-	}
-	answers = map[string]*resolver.Resolution{}
-	for _, v := range t.answer.Target.Variants {
-		at := slices.IndexFunc(t.Input.Want, func(w resolver.Request) bool { return w.Ref() == v.Ref })
-		if at < 0 {
-			continue
-		}
+// Alone answers for each thing that is asked for by itself, in the order of the target's input: for the package of a variant at its
+// path below the target, of Installations of these names, or of both. Nothing is where the target cannot be asked.
+func (t *Target) Alone(ctx context.Context, each func(w resolver.Request, installations []string, res *resolver.Resolution, err error)) {
+	for _, w := range t.Input.Want {
 		in := t.Input
-		in.Want = t.Input.Want[at : at+1]
-		res, failed := resolver.Resolve(ctx, in)
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", v.Ref, failed))
-			continue
+		in.Want = []resolver.Request{w}
+		var names []string
+		for _, i := range t.answer.Target.Asking(w.Ref()) {
+			names = append(names, i.Name)
 		}
-		refs, answers[v.Ref] = append(refs, v.Ref), res
+		res, err := resolver.Resolve(ctx, in)
+		each(w, names, res, err)
 	}
-	return refs, answers, err
 }
 
 // ErrNoTarget says that nothing is wanted of a target.
 var ErrNoTarget = errors.New("no Installation names the target")
-
-// Alone is the same with one Installation alone.
-func (w *Wanted) Alone(i *v1alpha1.Installation) *Wanted {
-	out := &Wanted{Documents: w.Documents, Catalogs: w.Catalogs, Content: w.Content}
-	out.Installations = []*v1alpha1.Installation{i}
-	return out
-}
-
-// Select checks names of targets and returns those of the documents that have
-// them, or all for none.
-func (w *Wanted) Select(only ...string) ([]*depend.Target, error) {
-	all := w.Targets()
-	if err := missing(only, namesOf(all)); err != nil || len(only) == 0 {
-		return all, err
-	}
-	return slices.DeleteFunc(all, func(t *depend.Target) bool { return !slices.Contains(only, t.Name()) }), nil
-}
 
 func namesOf(targets []*depend.Target) []string {
 	out := make([]string, len(targets))

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -360,7 +361,7 @@ func wanted() *Wanted {
 // TestResolve: each target by itself, in order; a conflict is its own.
 func TestResolve(t *testing.T) {
 	resolve := func(ctx context.Context, w *Wanted, only ...string) ([]Target, error) {
-		some, err := w.Select(only...)
+		some, err := w.Without(nil, only)
 		if err != nil {
 			return nil, err
 		}
@@ -400,17 +401,21 @@ func TestResolve(t *testing.T) {
 	if _, err := resolve(ctx, wanted()); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
-	w := wanted()
-	alone, err := resolve(context.Background(), w.Alone(w.Installations[1]))
-	if err != nil || len(alone) != 1 || alone[0].Name != "c2" {
-		t.Errorf("alone: %v, %v", alone, err)
+	var alone []string
+	for _, n := range []int{0, 2} {
+		targets[n].Alone(t.Context(), func(w resolver.Request, names []string, res *resolver.Resolution, err error) {
+			alone = append(alone, fmt.Sprint(w.Ref(), names, res != nil, err != nil))
+		})
+	}
+	if diff := cmp.Diff([]string{"app[app] true false", "no[no] false true"}, alone); diff != "" {
+		t.Errorf("alone (-want +got):\n%s", diff)
 	}
 }
 
 // only is a target by its name.
 func only(t *testing.T, w *Wanted, name string) *depend.Target {
 	t.Helper()
-	some, err := w.Select(name)
+	some, err := w.Without(nil, []string{name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -497,49 +497,12 @@ func newExplain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.warnOnce(depend.Warnings(r.wanted.Unusable))
-			r.wanted.Platform = f.platform
-			targets, err := r.wanted.Select(f.targets...)
-			if err != nil {
+			if err := a.answer(c.Context(), r, &f); err != nil && !errors.Is(err, errNothingNeeded) {
 				return err
 			}
-			all := r.wanted.Installations
-			rows, unknown, err := a.explainVariants(c.Context(), r, &f, args)
+			rows, err := a.explain(c.Context(), r, args)
 			if err != nil {
 				return err
-			}
-			names := make([]string, len(all))
-			for i := range all {
-				names[i] = all[i].Name
-			}
-			for _, name := range unknown {
-				if !slices.Contains(names, name) {
-					return fmt.Errorf("no Installation and no variant's package is called %q: %s", name, decide.Hint(name, names, "run explain without names for all"))
-				}
-			}
-			for _, i := range all {
-				of := slices.IndexFunc(targets, func(t *depend.Target) bool { return slices.Contains(t.Installations, i) })
-				if len(args) > 0 && !slices.Contains(args, i.Name) || of < 0 {
-					continue
-				}
-				alone := r.wanted.Alone(i)
-				if in := slices.IndexFunc(r.targets, func(t catalog.Target) bool { return t.Name == targets[of].Name() }); in >= 0 && r.targets[in].Input.Platform != nil {
-					alone.Platform = r.targets[in].Input.Platform // what its Repository says
-				}
-				answers, err := alone.Resolve(c.Context(), 1, alone.Targets()...)
-				if err != nil {
-					return err
-				}
-				if t := answers[0]; t.Err != nil {
-					r.wrong++
-					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
-				} else {
-					for _, row := range askedRows(t.Name, i.Name, i.Spec.Package, t.Resolution) {
-						if !slices.ContainsFunc(rows, func(have []string) bool { return slices.Equal(have, row) }) { // it is about a variant
-							rows = append(rows, row)
-						}
-					}
-				}
 			}
 			if err := a.table([]string{"TARGET", "INSTALLATION", "OF", "KIND", "NAME"}, rows); err != nil {
 				return err
@@ -554,30 +517,30 @@ func newExplain(a *app) *cobra.Command {
 	return c
 }
 
-// explainVariants are the rows of the variants that names mean, of all for none. unknown are
-// the names that mean none.
-func (a *app) explainVariants(ctx context.Context, r *resolved, f *resolveFlags, names []string) (rows [][]string, unknown []string, err error) {
-	unknown = names
-	if !r.inGit() {
-		return nil, unknown, nil
-	}
-	if _, _, err = a.answerFleet(ctx, r); err != nil {
-		return nil, nil, err
-	}
-	for _, t := range catalog.Named(r.targets, f.targets) {
-		refs, answers, failed := t.Variants(ctx)
-		if failed != nil {
-			r.wrong++
-			a.fail("error: %s%v", targetPrefix(t.Name), failed)
-		}
-		for _, ref := range refs {
-			unknown = slices.DeleteFunc(slices.Clone(unknown), func(n string) bool { return n == ref })
-			if len(names) == 0 || slices.Contains(names, ref) {
-				rows = append(rows, askedRows(t.Name, ref, answers[ref].Find(ref).Package, answers[ref])...)
+// explain are the rows of what some names mean, an Installation or the package of a variant, or of all that is asked for.
+func (a *app) explain(ctx context.Context, r *resolved, names []string) (rows [][]string, err error) {
+	unknown, known := slices.Clone(names), []string{}
+	for i := range r.targets {
+		t := &r.targets[i]
+		t.Alone(ctx, func(w resolver.Request, installations []string, res *resolver.Resolution, err error) {
+			called := append(slices.Clip(installations), w.Ref())
+			known = append(known, called...)
+			if len(names) > 0 && !slices.ContainsFunc(called, func(n string) bool { return slices.Contains(names, n) }) {
+				return
 			}
-		}
+			unknown = slices.DeleteFunc(unknown, func(n string) bool { return slices.Contains(called, n) })
+			if err != nil {
+				r.wrong++
+				a.fail("error: %s%s: %v", targetPrefix(t.Name), called[0], err)
+				return
+			}
+			rows = append(rows, askedRows(t.Name, called[0], w.Package, res)...)
+		})
 	}
-	return rows, unknown, nil
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("no Installation and no variant's package is called %q: %s", unknown[0], decide.Hint(unknown[0], known, "run explain without names for all"))
+	}
+	return rows, nil
 }
 
 func askedRows(target, name, pkg string, res *resolver.Resolution) [][]string {
