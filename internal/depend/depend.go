@@ -571,7 +571,11 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 // Causes are why something has no answer, each once, in the order of paths.
 func (a *Answer) Causes() (out []error) {
 	for _, ref := range slices.Sorted(maps.Keys(a.Failed)) {
-		if err := a.Failed[ref]; !slices.Contains(out, err) {
+		err := a.Failed[ref]
+		same := func(o error) bool { // a list of faults cannot be compared
+			return reflect.ValueOf(o).Comparable() && o == err || o.Error() == err.Error()
+		}
+		if !slices.ContainsFunc(out, same) {
 			out = append(out, err)
 		}
 	}

@@ -1,10 +1,12 @@
 package depend
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/variform/variform/api"
 	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver"
@@ -183,5 +185,19 @@ func TestChangedByData(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// Causes tells each cause once, also where causes are lists of faults, which Go cannot compare.
+func TestCauses(t *testing.T) {
+	faults := func(text string) error { return api.Issues{{Message: text}} }
+	one := errors.New("one")
+	a := &Answer{Failed: map[string]error{"a": faults("x"), "b": faults("x"), "c": faults("y"), "d": one, "e": one}}
+	var got []string
+	for _, err := range a.Causes() {
+		got = append(got, err.Error())
+	}
+	if want := []string{faults("x").Error(), faults("y").Error(), "one"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
