@@ -241,3 +241,11 @@ func TestMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestRequiredOnce has a field whose required type differs between minor versions.
+func TestRequiredOnce(t *testing.T) {
+	text := "## a.yaml\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: a}\nspec: {scopeSelector: {matchExpressions: [{operator: Exists}]}}\n"
+	if d := cmp.Diff([]string{"4 required spec.scopeSelector.matchExpressions[0].scopeName"}, run(t, text, Options{})); d != "" {
+		t.Error(d)
+	}
+}

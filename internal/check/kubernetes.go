@@ -44,14 +44,17 @@ type builtin struct {
 type kubernetes struct {
 	minors []string                     // "1.30", oldest first
 	types  map[string]map[string][]form // by name and field
+	asked  map[string][]string          // the fields of a type that some minor version requires, in order
 	kinds  map[groupKind][]builtin
 	groups map[string][]string // kinds
 }
 
 type groupKind struct{ group, kind string }
 
-// load reads the text once.
-var load = sync.OnceValue(func() *kubernetes {
+// load reads the schemas once.
+var load = sync.OnceValue(read)
+
+func read() *kubernetes {
 	r, err := gzip.NewReader(bytes.NewReader(kubernetesGz))
 	if err != nil {
 		panic(err) // the program is broken
@@ -61,11 +64,12 @@ var load = sync.OnceValue(func() *kubernetes {
 		panic(err)
 	}
 	return parse(string(text))
-})
+}
 
 func parse(text string) *kubernetes {
-	k := &kubernetes{types: map[string]map[string][]form{}, kinds: map[groupKind][]builtin{}, groups: map[string][]string{}}
+	k := &kubernetes{types: map[string]map[string][]form{}, asked: map[string][]string{}, kinds: map[groupKind][]builtin{}, groups: map[string][]string{}}
 	var fields map[string][]form // of the type above; nil below "kinds"
+	of := ""
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		switch {
@@ -73,8 +77,8 @@ func parse(text string) *kubernetes {
 			k.minors = append(k.minors, minorOf(f[1]))
 			continue
 		case f[0] == "type":
-			fields = map[string][]form{}
-			k.types[f[1]] = fields
+			of, fields = f[1], map[string][]form{}
+			k.types[of] = fields
 			continue
 		case f[0] == "kinds":
 			fields = nil
@@ -84,6 +88,9 @@ func parse(text string) *kubernetes {
 		in, _ := strconv.ParseUint(set, 16, 16)
 		if fields != nil {
 			fields[f[1]] = append(fields[f[1]], form{minors(in), required, f[2]})
+			if asked := k.asked[of]; required && (len(asked) == 0 || asked[len(asked)-1] != f[1]) { // a field's lines follow each other
+				k.asked[of] = append(asked, f[1])
+			}
 			continue
 		}
 		group, ofGroup := splitVersion(f[1])
@@ -196,9 +203,9 @@ func (k *kubernetes) field(typeName, name string, in minors) (expr []string) {
 
 // required lists the fields that a type requires in all the minor versions given, in order.
 func (k *kubernetes) required(typeName string, in minors) (names []string) {
-	for name, forms := range k.types[typeName] {
+	for _, name := range k.asked[typeName] {
 		var required minors
-		for _, f := range forms {
+		for _, f := range k.types[typeName][name] {
 			if f.required {
 				required |= f.in
 			}
@@ -207,7 +214,6 @@ func (k *kubernetes) required(typeName string, in minors) (names []string) {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
 	return names
 }
 
