@@ -240,11 +240,11 @@ func (a *app) printLeaves(b *reconcile.Blamed[values], since bool) error {
 const maxShown = 40
 
 func (a *app) shortValue(l provenance.Leaf) string {
-	text := a.brief(l.Value)
+	text := firstLine(l.Value)
 	switch r := []rune(text); {
 	case l.ID.IsSecret():
 		return "(secret)"
-	case len(r) > maxShown && a.cuts():
+	case len(r) > maxShown && a.output != "wide" && onTerminal(a.Out):
 		return string(r[:maxShown]) + "…"
 	}
 	return text

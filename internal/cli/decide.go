@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -181,6 +182,33 @@ func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide
 	return req, err
 }
 
+// maxNames is how many names, or ranges of them, stand in one row.
+const maxNames = 3
+
+// foldRows makes one row of rows that differ in their first cell alone, names, in a table that
+// is not wide.
+func (a *app) foldRows(rows [][]string) (out [][]string) {
+	if a.output == "wide" {
+		return rows
+	}
+	names := map[string][]string{}
+	for _, r := range rows {
+		key := fmt.Sprintf("%q", r[1:])
+		if names[key] == nil {
+			out = append(out, r)
+		}
+		names[key] = append(names[key], r[0])
+	}
+	for _, r := range out {
+		if all := review.Ranges(names[fmt.Sprintf("%q", r[1:])]); len(all) > maxNames {
+			r[0] = fmt.Sprintf("%s, and %d more", all[0], len(all)-1)
+		} else {
+			r[0] = strings.Join(all, ", ")
+		}
+	}
+	return out
+}
+
 // verdictView is a verdict as json and yaml print it.
 type verdictView struct {
 	Variant   string `json:"variant"`
@@ -231,7 +259,7 @@ func (a *app) printVerdicts(d decide.Verb, from review.Source, verdicts []*recon
 		}
 	default:
 		if err = printHead(a, from, count.Of(len(verdicts), "revision")); err == nil {
-			err = a.table([]string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, rows)
+			err = a.table([]string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, a.foldRows(rows))
 		}
 	}
 	if err == nil && bad > 0 {

@@ -82,12 +82,8 @@ func failed(p *reconcile.Plan) error {
 	if !p.Failed() {
 		return nil
 	}
-	n := len(problemsOf(p))
-	for _, i := range p.Items {
-		if i.Err != nil {
-			n++
-		}
-	}
+	causes, _ := failures(p)
+	n := len(problemsOf(p)) + len(causes)
 	if n == 0 && len(p.Braked) > 0 {
 		return findings{"deletions are braked: nothing of them went"}
 	}

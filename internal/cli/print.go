@@ -13,9 +13,12 @@ import (
 	"github.com/variform/variform/internal/review"
 )
 
+// tablePadding is how many spaces are between columns.
+const tablePadding = 3
+
 // table writes rows in aligned columns.
 func table(w io.Writer, header []string, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 4, 3, ' ', 0)
+	t := tabwriter.NewWriter(w, 0, 4, tablePadding, ' ', 0)
 	if len(rows) > 0 {
 		_, _ = fmt.Fprintln(t, strings.Join(header, "\t"))
 	}

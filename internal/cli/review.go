@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ func foldedOf(members []string, allOf string) string {
 	if set := review.AllOfSet(members, allOf); set != "" {
 		return "all of set " + set
 	}
-	return folded(members)
+	return folded(review.Ranges(members))
 }
 
 // reviewFlags say how a review is shown.
@@ -169,20 +168,11 @@ func (a *app) printReview(r reviewView, all bool) error {
 	} else {
 		linef(&b, "%s", headline(r.Source, r.Summary))
 	}
+	index(&b, r.Classes)
 	printMarks(&b, r.Marks)
-	pkg := "\x00"
 	for _, c := range r.Classes {
-		if c.Package != pkg {
-			pkg = c.Package
-			for _, p := range r.Packages {
-				if p.Package == pkg && len(r.Packages) > 1 {
-					b.WriteByte('\n')
-					linef(&b, "%s: %s in %s", cmp.Or(pkg, "deletions and packages of no known upstream"), count.Of(p.Variants, "variant"), count.Of(p.Classes, "class", "classes"))
-				}
-			}
-		}
 		b.WriteByte('\n')
-		linef(&b, "class %s  %s  %s", c.ID, count.Of(len(c.Members), "variant"), c.Says)
+		linef(&b, "class %s  %s  %s", c.ID, count.Of(len(c.Members), "variant"), c.Headline())
 		names := foldedOf(c.Members, c.AllOf)
 		if all || a.output == "wide" {
 			names = strings.Join(c.Members, ", ")
@@ -203,6 +193,33 @@ func (a *app) printReview(r reviewView, all bool) error {
 	}
 	b.WriteString(a.fleet.next(r.Classes))
 	return a.write(b.String(), reviewColour)
+}
+
+// maxHeadline is how much of a class's headline fits the index of a review.
+const maxHeadline = 52
+
+// index lists the classes of a review that has several.
+func index(b *strings.Builder, classes []review.Class) {
+	if len(classes) < 2 {
+		return
+	}
+	var rows [][]string
+	for i, c := range classes {
+		var look []string
+		for _, m := range c.Marks {
+			if kind := string(m.Kind); !slices.Contains(look, kind) {
+				look = append(look, kind)
+			}
+		}
+		mark := " "
+		if len(look) > 0 {
+			mark = "! " + strings.Join(look, ", ")
+		}
+		rows = append(rows, []string{fmt.Sprint(i + 1), fmt.Sprint(len(c.Members)), shortened(c.Headline(), maxHeadline), mark})
+	}
+	b.WriteByte('\n')
+	_ = table(b, []string{"#", "VARIANTS", "CHANGE", "LOOK AT"}, rows) // a Builder takes all
+	b.WriteByte('\n')
 }
 
 // next returns the command that approves the first class. The IDs of the others are above it.

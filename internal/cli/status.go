@@ -23,16 +23,18 @@ func newStatus(a *app) *cobra.Command {
 		Long: `Status reads refs and commits and builds nothing. It takes failures of the last
 apply from the repositories' records.
 
-PROVED tells whether an open revision equals a build of the current inputs, edits
-included. WHY gives the reason if not, and names unmet readiness gates. If apply keeps
-pull requests, WHY also gives the address and state of the Draft's request.
-
-A second table counts the variants of each set; each variant counts once:
+A table counts the variants of each set; each variant counts once:
   LIVE       the registered branch holds what the fleet asks for
   TO REVIEW  a Draft or a proposal waits for you
   WAITING    you have to decide something first; WHY names it
   TO APPLY   the next apply writes something
   LEAVING    the fleet no longer asks for it; apply --prune removes it
+
+WHY gives each reason once, with the variants that it is the reason for. If apply keeps
+pull requests, WHY also gives the address and state of the Draft's request.
+
+NAMES, or -o wide, list each variant. PROVED tells whether an open revision equals a
+build of the current inputs, edits included.
 
 -o yaml prints the sets and variants with their conditions and downstreamTargets.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -82,9 +84,26 @@ func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 	if err := printHead(a, s.from(), size(plan)); err != nil {
 		return err
 	}
+	err := printVariants(a, plan)
+	if err == nil {
+		err = printSets(a, plan)
+	}
+	a.printFailures(plan, true)
+	a.printProblems(plan)
+	if err != nil {
+		return err
+	}
+	return printNext(a, fleet.OverviewOf(plan, false))
+}
+
+// printVariants shows each variant, where those are asked for.
+func printVariants(a *app, plan *reconcile.Plan) error {
 	header := []string{"VARIANT", "READY", "STALLED", "LIFECYCLE", "REVISION", "PROVED", "WHY"}
-	if a.output == "wide" {
+	switch {
+	case a.output == "wide":
 		header = append(header, "NAME", "SET", "UPSTREAM", "REF")
+	case len(a.fleet.only) == 0:
+		return nil
 	}
 	var rows [][]string
 	for _, items := range fleet.ByVariant(plan.Items) {
@@ -95,21 +114,13 @@ func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 	if err := a.table(header, rows); err != nil {
 		return err
 	}
-	err := printSets(a, plan)
-	a.printFailures(plan, true)
-	a.printProblems(plan)
-	if err != nil {
-		return err
-	}
-	return printNext(a, fleet.OverviewOf(plan, false))
+	_, err := fmt.Fprintln(a.Out)
+	return err
 }
 
-// printSets counts the variants of each set by what has to happen next, and ends with
-// the summary of all.
+// printSets counts the variants of each set by what has to happen next, and ends with the
+// reasons, where no list of variants has them, and the summary of all.
 func printSets(a *app, plan *reconcile.Plan) error {
-	if _, err := fmt.Fprintln(a.Out); err != nil {
-		return err
-	}
 	var rows [][]string
 	for _, o := range fleet.OverviewsOf(plan) {
 		row := []string{cmp.Or(o.Set, "(no set)"), fmt.Sprint(o.Variants)}
@@ -124,6 +135,12 @@ func printSets(a *app, plan *reconcile.Plan) error {
 	}
 	if err := a.table([]string{"SET", "VARIANTS", "LIVE", "TO REVIEW", "WAITING", "TO APPLY", "FAILING", "HELD", "LEAVING"}, rows); err != nil {
 		return err
+	}
+	if a.output != "wide" && len(a.fleet.only) == 0 {
+		_, reasons := fleet.Rows(plan.Items)
+		if err := printReasons(a, reasons); err != nil {
+			return err
+		}
 	}
 	_, err := fmt.Fprintln(a.Out, summary(plan, false))
 	return err
@@ -205,23 +222,15 @@ func (a *app) itemRow(i *reconcile.Item) []string {
 	if i.Revision > 0 {
 		revision = fmt.Sprintf("v%d", i.Revision)
 	}
-	reasons := i.Reasons
-	if p := i.Proof; p != nil {
+	if i.Proof != nil {
 		proved = "True"
-		if p.State != decide.Proved {
+		if i.Proof.State != decide.Proved {
 			proved = "False"
 		}
-		reasons = slices.Clone(reasons)
-		if p.Why != "" && !i.Action.Pending() && !strings.Contains(strings.Join(reasons, "; "), p.Why) { // else the reasons say it
-			reasons = append(reasons, p.Why)
-		}
-		if len(p.Unmet) > 0 {
-			reasons = append(reasons, "gates not met: "+decide.GateTypes(p.Unmet))
-		}
 	}
-	reason := strings.Join(reasons, "; ")
+	reason := strings.Join(fleet.ReasonsOf(i), "; ")
 	if i.Err != nil {
-		reason = a.brief(i.Err.Error())
+		reason = firstLine(i.Err.Error())
 	}
 	row := []string{i.Identity.String(), ready, stalledText, phase, revision, proved, reason}
 	if a.output == "wide" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -113,9 +114,15 @@ func reviewColour(line string) string {
 	return ""
 }
 
-// table writes rows in aligned columns, below a headline.
+// table writes rows in aligned columns, below a headline. On a terminal the last column
+// is wrapped to its width.
 func (a *app) table(header []string, rows [][]string) error {
 	var b bytes.Buffer
+	if f, ok := a.Out.(*os.File); ok && onTerminal(a.Out) {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > minColumn { // 0 where nobody set it
+			rows = fitted(header, rows, columns)
+		}
+	}
 	if err := table(&b, header, rows); err != nil {
 		return err
 	}
@@ -127,6 +134,34 @@ func (a *app) table(header []string, rows [][]string) error {
 		}
 		return ""
 	})
+}
+
+// minColumn is how narrow the last column of a table may become.
+const minColumn = 24
+
+// fitted wraps the last column of rows, between words, so that a table has at most that
+// many columns of text.
+func fitted(header []string, rows [][]string, columns int) [][]string {
+	widths := map[int]int{}
+	for _, r := range append([][]string{header}, rows...) {
+		for i := range len(r) - 1 {
+			widths[i] = max(widths[i], utf8.RuneCountInString(oneLine(r[i])))
+		}
+	}
+	for _, width := range widths {
+		columns -= width + tablePadding
+	}
+	out := make([][]string, len(rows))
+	for i, r := range rows {
+		out[i] = slices.Clone(r)
+		last := &out[i][len(r)-1]
+		lines := strings.Split(strings.TrimSpace(*last), "\n")
+		for j, line := range lines {
+			lines[j] = reflow(oneLine(line), max(columns, minColumn))
+		}
+		*last = strings.Join(lines, "\n")
+	}
+	return out
 }
 
 // pager shows what is written to it a screen at a time. It starts with the first

@@ -162,18 +162,19 @@ func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
 
 // printTable shows what follows a plan's first line.
 func printTable(a *app, s *opening, p *reconcile.Plan, done bool) error {
-	header := []string{"VARIANT", "ACTION", "DRAFT", "WHY"}
+	var err error
 	if a.output == "wide" {
-		header = []string{"VARIANT", "ACTION", "DRAFT", "WHY", "NAME", "SET", "UPSTREAM", "REF", "COMMIT"}
-	}
-	var rows [][]string
-	for _, i := range p.Items {
-		if i.Action == decide.ActionNone && !i.Told && a.output != "wide" {
-			continue // what is as it is to be, with nothing to tell
+		var rows [][]string
+		for _, i := range p.Items {
+			rows = append(rows, row(i))
 		}
-		rows = append(rows, a.row(i))
+		err = a.table([]string{"VARIANT", "ACTION", "DRAFT", "WHY", "NAME", "SET", "UPSTREAM", "REF", "COMMIT"}, rows)
+	} else {
+		err = printRows(a, slices.DeleteFunc(slices.Clone(p.Items), func(i *reconcile.Item) bool {
+			return i.Action == decide.ActionNone && !i.Told // it is as it is to be, with nothing to tell
+		}))
 	}
-	if err := a.table(header, rows); err != nil {
+	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(a.Out, summary(p, done)); err != nil {
@@ -223,50 +224,83 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func (a *app) row(i *reconcile.Item) []string {
-	reasons := i.Reasons
-	if more := len(reasons) - 3; more > 0 && a.cuts() { // a lock has one for each package
-		reasons = append(slices.Clone(reasons[:3]), fmt.Sprintf("and %d more", more))
+// maxReasons is how many reasons of one set a screen shows.
+const maxReasons = 5
+
+// printRows shows what happens to the variants of each set, and why.
+func printRows(a *app, items []*reconcile.Item) error {
+	rows, reasons := fleet.Rows(items)
+	var table [][]string
+	set := ""
+	for _, r := range rows {
+		table = append(table, []string{r.Set, string(r.Action), fmt.Sprint(len(r.Names)), folded(review.Ranges(r.Names))})
+		if r.Set == set {
+			table[len(table)-1][0] = " " // as above
+		}
+		set = r.Set
 	}
-	reason := strings.Join(reasons, "; ")
-	if i.Err != nil {
-		reason = i.Err.Error()
-		if a.output != "wide" {
-			reason = a.brief(reason)
+	if err := a.table([]string{"SET", "ACTION", "VARIANTS", "WHERE"}, table); err != nil {
+		return err
+	}
+	return printReasons(a, reasons)
+}
+
+// printReasons shows why variants of each set are as they are.
+func printReasons(a *app, reasons []fleet.Reason) error {
+	if len(reasons) == 0 {
+		return nil
+	}
+	var why [][]string
+	of := map[string]int{}
+	for _, r := range reasons {
+		name, text := "  "+r.Set, firstLine(r.Text)
+		if of[r.Set]++; of[r.Set] > 1 {
+			name = " "
+		}
+		if len(r.Names) > 0 {
+			text += " (" + folded(review.Ranges(r.Names)) + ")"
+		}
+		switch {
+		case of[r.Set] <= maxReasons:
+			why = append(why, []string{name, text})
+		case of[r.Set] == maxReasons+1:
+			why = append(why, []string{name, "more reasons: -o wide lists them"})
 		}
 	}
-	row := []string{i.Identity.String(), string(i.Action), i.Workspace, reason}
-	if a.output == "wide" {
-		row = append(row, i.Name, i.Set, i.Upstream, i.Ref, short(i.Commit))
+	if _, err := fmt.Fprintln(a.Out); err != nil {
+		return err
 	}
-	return row
+	if err := a.table([]string{"WHY"}, why); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.Out)
+	return err
 }
 
-// cuts says that a table is cut to what a person sees at once: a program has it whole.
-func (a *app) cuts() bool { return a.output != "wide" && onTerminal(a.Out) }
-
-// brief is the first line of a text, in a table.
-func (a *app) brief(s string) string {
-	if a.cuts() {
-		return firstLine(s)
+// row is the line of one item in a wide table.
+func row(i *reconcile.Item) []string {
+	reason := strings.Join(i.Reasons, "; ")
+	if i.Err != nil {
+		reason = i.Err.Error()
 	}
-	line, rest, _ := strings.Cut(s, "\n")
-	if rest != "" {
-		line += " …"
-	}
-	return line
+	return []string{i.Identity.String(), string(i.Action), i.Workspace, reason, i.Name, i.Set, i.Upstream, i.Ref, short(i.Commit)}
 }
 
+// firstLine is the first line of a text, for a table.
 func firstLine(s string) string {
 	line, rest, _ := strings.Cut(s, "\n")
 	if rest != "" {
 		line += " …"
 	}
-	const width = 120
-	if r := []rune(line); len(r) > width {
-		line = string(r[:width]) + "…"
-	}
 	return line
+}
+
+// shortened cuts a text to so many characters.
+func shortened(s string, width int) string {
+	if r := []rune(s); len(r) > width {
+		return strings.TrimSpace(string(r[:width-1])) + "…"
+	}
+	return s
 }
 
 func short(commit string) string {
@@ -393,24 +427,35 @@ func printWarnings(a *app, warnings []string, all bool) {
 
 // printFailures says on stderr what failed; with cut only what a table cuts short.
 func (a *app) printFailures(p *reconcile.Plan, cut bool) {
-	same := map[string][]string{}
-	var order []string
-	for _, i := range p.Failures() {
-		if cut && firstLine(i.Err.Error()) == i.Err.Error() {
+	order, same := failures(p)
+	for _, text := range order {
+		first, more := same[text][0], same[text][1:]
+		if cut && !strings.Contains(first.Err.Error(), "\n") {
 			continue
 		}
+		a.fail("error: %s: %s", first.Identity, first.Err)
+		if len(more) > 0 {
+			var names []string
+			for _, i := range more {
+				names = append(names, i.String())
+			}
+			a.fail("error: the same for %s (%s): %s", count.Of(len(more), "more variant"), strings.Join(decide.Limit(names, 3), ", "), shortened(firstLine(text), 120))
+		}
+	}
+}
+
+// failures groups the items that failed by their cause, in the plan's order.
+func failures(p *reconcile.Plan) (order []string, same map[string][]*reconcile.Item) {
+	same = map[string][]*reconcile.Item{}
+	for _, i := range p.Failures() {
 		_, text := fleet.PlaceOf(i.Err) // a target's conflict is that of variants in many places
 		text = review.Cause(text, i.Aliases())
-		if same[text] = append(same[text], i.String()); len(same[text]) == 1 {
+		if same[text] == nil {
 			order = append(order, text)
-			a.fail("error: %s: %s", i.Identity, i.Err)
 		}
+		same[text] = append(same[text], i)
 	}
-	for _, text := range order {
-		if more := same[text][1:]; len(more) > 0 {
-			a.fail("error: the same for %s (%s): %s", count.Of(len(more), "more variant"), strings.Join(decide.Limit(more, 3), ", "), firstLine(text))
-		}
-	}
+	return order, same
 }
 
 func (a *app) printProblems(p *reconcile.Plan) {

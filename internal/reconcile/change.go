@@ -25,7 +25,7 @@ func (i *Item) Change() (review.Change, bool) {
 		upstream = depend.LockPackage
 	}
 	return review.Change{
-		Variant: i.Identity.String(), Namespace: i.Namespace, Set: setOf(i.Namespace, i.Set), Package: upstream, Before: from, After: i.After, Machine: i.Machine, Version: i.Commit,
+		Variant: i.Identity.String(), Namespace: i.Namespace, Set: setOf(i.Namespace, i.Set), Package: upstream, Versions: versionsOf(from, i.After, i.Before == nil && i.Action == decide.ActionCreate), Before: from, After: i.After, Machine: i.Machine, Version: i.Commit,
 		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(failure(i.Err), i.Lost, false, "", nil),
 	}, true
 }

@@ -117,6 +117,14 @@ func (e *Engine) compared(ctx context.Context, c *decide.Candidate) (*Shown, *re
 	return s, changes, err
 }
 
+// versionsOf are the versions of a change; a first revision comes from none.
+func versionsOf(from, to *krm.Package, first bool) string {
+	if first {
+		from = nil
+	}
+	return review.Versions(versionOf(from), versionOf(to))
+}
+
 // versionOf is the version of the upstream that a package was made from, without the
 // package's path, "" where it names none.
 func versionOf(pkg *krm.Package) string {
@@ -287,7 +295,7 @@ func (s *Shown) Aliases() map[string]string {
 // upstream has too says nothing about the variant and is none.
 func (s *Shown) change() review.Change {
 	return review.Change{
-		Variant: s.Identity.String(), Namespace: s.Namespace, Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
+		Variant: s.Identity.String(), Namespace: s.Namespace, Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Versions: review.Versions(s.Was, s.Now), Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: s.Aliases(), Attention: strings.Join(s.Attention, "; "),
 		Marks: marks(s.Fails, s.Lost, s.SetBack, s.Moved, s.Unmet),
 	}

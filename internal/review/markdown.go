@@ -243,6 +243,9 @@ func (c *Class) block(command string, several bool, most int) block {
 	if several && c.Package != "" {
 		b.line += " of " + code(c.Package)
 	}
+	if c.Versions != "" {
+		b.line += " " + inline(c.Versions)
+	}
 	b.line += ": " + inline(c.Says)
 	show := "variform diff " + c.Example
 	if command == "review" {

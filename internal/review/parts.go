@@ -35,6 +35,7 @@ type Part struct {
 type PartMember struct {
 	Name      string `json:"name"`
 	Version   string `json:"version,omitempty"`
+	Versions  string `json:"versions,omitempty"`
 	Variant   string `json:"variant"`
 	Namespace string `json:"namespace,omitempty"`
 	Set       string `json:"set,omitempty"`
@@ -108,7 +109,7 @@ func (r *Classifier) Parts() (*Parts, error) {
 		}
 		p := Part{Key: key, Package: g.example.Package, Attention: g.example.Attention, First: g.shape.first, Gone: g.shape.gone, Example: *g.told}
 		for _, m := range g.members {
-			p.Members = append(p.Members, PartMember{m.variant, m.version, m.pkg, m.namespace, m.set})
+			p.Members = append(p.Members, PartMember{m.variant, m.version, m.versions, m.pkg, m.namespace, m.set})
 		}
 		slices.SortStableFunc(p.Members, PartMember.compare)
 		for of, members := range g.marks {
@@ -205,7 +206,7 @@ func joined(key string, list []*Part) (*group, error) {
 	}
 	slices.SortStableFunc(members, PartMember.compare)
 	for _, m := range members {
-		g.members = append(g.members, revision{m.Name, m.Version, m.Variant, m.Namespace, m.Set})
+		g.members = append(g.members, revision{m.Name, m.Version, m.Versions, m.Variant, m.Namespace, m.Set})
 	}
 	for i := range list[0].Columns {
 		values := map[string]cell{}

@@ -19,6 +19,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/provenance"
@@ -35,6 +36,9 @@ type Change struct {
 	// Package is what the variants are compared within, their upstream say:
 	// variants of different packages are never one class.
 	Package string
+	// Versions are those of the upstream that the package goes from and to, as of
+	// [Versions]; "" where they are not known.
+	Versions string
 	// Before and After are the package as it is and as it would be. A nil
 	// Before means that everything is new, a nil After that all of it goes.
 	Before, After *krm.Package
@@ -96,6 +100,8 @@ type Mark struct {
 type Class struct {
 	// Package is the members' Change.Package.
 	Package string `json:"package,omitempty"`
+	// Versions are the members' Change.Versions, "" where they differ.
+	Versions string `json:"versions,omitempty"`
 	// Key is 12 hexadecimal digits over the shape: it stays while members come
 	// and go.
 	Key string `json:"key"`
@@ -397,7 +403,7 @@ type group struct {
 
 // revision is a variant of a group, at a version. Of several of one package each has a
 // name of its own, and one package.
-type revision struct{ variant, version, pkg, namespace, set string }
+type revision struct{ variant, version, versions, pkg, namespace, set string }
 
 // wholeSet is the set that revisions are, all of it and of no other, "" for none.
 func wholeSet(members []revision, sets map[string]int) string {
@@ -428,7 +434,7 @@ func (g *group) add(variant string, c *Compared) {
 		g.example, g.shape = c.change, c.shape
 		g.example.Variant = variant
 	}
-	g.members = append(g.members, revision{variant, c.change.Version, c.change.Variant, c.change.Namespace, c.change.Set})
+	g.members = append(g.members, revision{variant, c.change.Version, c.change.Versions, c.change.Variant, c.change.Namespace, c.change.Set})
 	for i := range min(len(g.columns), len(c.shape.cells)) { // of packages that go cells may differ
 		g.columns[i].add(&c.shape.cells[i], variant)
 	}
@@ -459,13 +465,30 @@ func (g *group) tell() error {
 	return nil
 }
 
+// Versions returns what a package goes from and to, "v1→v2"; a version that is "" or the
+// same is left out.
+func Versions(was, now string) string {
+	if was == "" || now == "" || was == now {
+		return cmp.Or(now, was)
+	}
+	return was + "→" + now
+}
+
+// Headline begins with the package and its versions, and then tells the change.
+func (c Class) Headline() string {
+	if c.Package == "" {
+		return c.Says
+	}
+	return strings.TrimSpace(path.Base(c.Package)+" "+c.Versions) + ": " + c.Says
+}
+
 func (g *group) class() (Class, error) {
 	slices.SortFunc(g.members, func(a, b revision) int { return cmp.Compare(a.variant, b.variant) })
 	if err := g.tell(); err != nil {
 		return Class{}, err
 	}
 	c := Class{
-		Package: g.example.Package, Attention: g.example.Attention, Edits: g.edits, Lines: g.told.Lines,
+		Package: g.example.Package, Versions: g.members[0].versions, Attention: g.example.Attention, Edits: g.edits, Lines: g.told.Lines,
 		Example: g.told.Name, Diff: g.told.Diff, Hidden: g.told.Hidden, Origins: g.told.Origins,
 	}
 	h := sha256.New()
@@ -473,6 +496,9 @@ func (g *group) class() (Class, error) {
 	c.Key = hex.EncodeToString(h.Sum(nil))[:12]
 	for _, m := range g.members {
 		c.Members = append(c.Members, m.variant)
+		if m.versions != c.Versions {
+			c.Versions = ""
+		}
 		_, _ = fmt.Fprintf(h, "\x00%s\x00%s", m.variant, m.version)
 	}
 	c.ID = c.Key + "@" + hex.EncodeToString(h.Sum(nil))[:12]

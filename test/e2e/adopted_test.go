@@ -304,7 +304,7 @@ func TestAdoptedWithoutKptfile(t *testing.T) {
 		}
 	}
 	write("v11")
-	w.contains(w.mustRun(0, "plan").out, "adopted from v1; the folder has no Kptfile: the Draft adds it")
+	w.contains(w.mustRun(0, "plan").out, "adopted from v1", "the folder has no Kptfile: the Draft adds it")
 	w.mustApply()
 	before := w.refs()
 	w.mustApply()
@@ -313,7 +313,7 @@ func TestAdoptedWithoutKptfile(t *testing.T) {
 	if want := "A\tweb/Kptfile\nA\tweb/labels.yaml\nA\tweb/package-context.yaml\nA\tweb/s/Kptfile"; strings.TrimSpace(changed) != want {
 		t.Errorf("the adoption changes\n%s\nwant\n%s", changed, want)
 	}
-	w.contains(w.mustRun(0, "status").out, "Draft")
+	w.contains(w.mustRun(0, "status", "web").out, "Draft")
 	w.contains(w.mustRun(0, "approve", "--all").out, "Published v2")
 	w.contains(w.mustRun(0, "edits").out, "ConfigMap b", "logo.png", "a.yaml")
 

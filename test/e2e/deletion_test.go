@@ -768,7 +768,7 @@ func TestStatusTellsOfARevisionOnce(t *testing.T) {
 			w.mustApply()
 			tt.before(w)
 			w.write("v.yaml", tt.now)
-			lines := strings.Split(w.mustRun(0, "status").out, "\n")
+			lines := strings.Split(w.mustRun(0, "status", "c1").out, "\n")
 			got := strings.SplitN(strings.Join(strings.Fields(lines[3]), " "), " ", 7) // below the fleet and the head of the table
 			if d := cmp.Diff(append([]string{"c1/web"}, tt.row...), got); d != "" || strings.HasPrefix(lines[4], "c1/web") {
 				t.Errorf("(-want +got):\n%s\n%s", d, strings.Join(lines, "\n"))

@@ -33,14 +33,14 @@ func TestEditsRequests(t *testing.T) {
 			t.Helper()
 			key := command + " " + when
 			fetches.Store(0)
-			out := w.mustRun(0, command, "--cache-dir", t.TempDir()).out
+			out := w.mustRun(0, command, "-o", "wide", "--cache-dir", t.TempDir()).out
 			if asked[key] = append(asked[key], fetches.Load()); len(asked[key]) == 1 {
 				order = append(order, key)
 			}
 			if n := strings.Count(out, "Ann Tester ("); n != each*edited {
 				t.Errorf("%s names who edited %d times, want %d:\n%s", key, n, each*edited, out)
 			}
-			if known := w.mustRun(0, command).out; known != out {
+			if known := w.mustRun(0, command, "-o", "wide").out; known != out {
 				t.Errorf("%s on a new machine:\n%swhere what is known says\n%s", key, out, known)
 			}
 		}

@@ -61,7 +61,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 		}
 	}
 	w.unchanged(before)
-	for _, o := range [][]string{nil, {"-o", "wide"}} {
+	for _, o := range [][]string{{"c1", "c2"}, {"-o", "wide"}} {
 		out := w.mustRun(1, append([]string{"status"}, o...)...).out
 		for _, name := range []string{"c1/web", "c2/web"} {
 			_, row, _ := strings.Cut(out, name+" ")

@@ -660,7 +660,7 @@ func TestStatus(t *testing.T) {
 	w.mustApply()
 	w.lacks(w.mustRun(0, "status", "-o", "yaml").out, "OutOfDate")
 	w.mustRun(0, "approve", "c1/web")
-	w.contains(w.mustRun(0, "status").out, "Published", "Draft", "v1")
+	w.contains(w.mustRun(0, "status", "c1", "c2").out, "Published", "Draft", "v1")
 	w.contains(w.mustRun(0, "status", "-o", "json").out, `"kind": "List"`)
 	if got := w.mustRun(0, "status", "-o", "name").out; got != "c1/web\nc2/web\n" {
 		t.Errorf("names: %q", got)
@@ -698,7 +698,7 @@ func TestWantedAndProposedForDeletion(t *testing.T) {
 	w.contains(w.mustRun(1, "approve", "--all").out, "proposed for deletion, and wanted again: run apply")
 	w.contains(w.mustApply().out, "restore", "1 taken back from deletion")
 	w.lacks(w.mustRun(0, "status", "-o", "yaml").out, "proposed for deletion", "not up to date")
-	w.contains(w.mustRun(0, "status").out, "c1/web    True    False     Published   v1")
+	w.contains(w.mustRun(0, "status", "c1").out, "c1/web    True    False     Published   v1")
 	w.contains(w.mustApply().out, "up to date")
 }
 

@@ -48,7 +48,7 @@ func TestStatusTellsProofs(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		w.contains(strings.Join(strings.Fields(list), " "), says...)
-		w.contains(strings.Join(strings.Fields(w.run("status").out), " "), row)
+		w.contains(strings.Join(strings.Fields(w.run("status", "-o", "wide").out), " "), row)
 	}
 	told(0, "True:Proved", "False:Unmet", "Draft packagevariant-1 True gates not met: sec.review", "sec.review is Unknown")
 	w.contains(w.mustRun(1, "approve", "web").out, "sec.review is Unknown")
@@ -98,5 +98,5 @@ func TestStatusNamesTheRestless(t *testing.T) {
 	w.lacks(w.mustRun(0, "status").out, name)
 	release("v12", "better")
 	w.mustApply()
-	w.contains(w.mustRun(0, "status").out, "packagevariant-2   True     loses 1 edit: data.a mine → better (by Ann Tester) of ConfigMap c; "+name) // of a commit
+	w.contains(w.mustRun(0, "status", "-o", "wide").out, "packagevariant-2   True     loses 1 edit: data.a mine → better (by Ann Tester) of ConfigMap c; "+name) // of a commit
 }

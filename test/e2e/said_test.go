@@ -507,18 +507,18 @@ func TestHeldDraftIsProved(t *testing.T) {
 	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
 	w.mustApply()
 	w.mustRun(0, "hold", "web", "--reason", "look at it")
-	w.contains(w.mustRun(0, "status").out, "packagevariant-1   True     held by Rae Viewer: look at it")
+	w.contains(w.mustRun(0, "status", "web").out, "packagevariant-1   True     held by Rae Viewer: look at it")
 	w.contains(w.mustRun(0, "status", "-o", "yaml").out,
 		"  - message: 'held by Rae Viewer: look at it'\n    reason: Held\n    status: \"True\"\n    type: Held\n",
 		"    reason: Proved\n    status: \"True\"\n    type: Proved\n", "reason: Waiting")
 
 	w.write("v.yaml", variantOf("web", "v9", "c1", "web", ""))
-	w.contains(w.mustRun(0, "status").out, "packagevariant-1   False    held by Rae Viewer: look at it; spec.upstream: ", `revision "v9"`)
+	w.contains(w.mustRun(0, "status", "web").out, "packagevariant-1   False    held by Rae Viewer: look at it; spec.upstream: ", `revision "v9"`)
 	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
-	w.contains(w.mustRun(0, "status").out, "packagevariant-1   False    held by Rae Viewer: look at it; upstream changed: now catalog/web@web/v2")
+	w.contains(w.mustRun(0, "status", "web").out, "packagevariant-1   False    held by Rae Viewer: look at it; upstream changed: now catalog/web@web/v2")
 	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
 	w.edit("c1", "drafts/web/packagevariant-1", "web/settings.yaml", "info", "debug")
-	w.contains(w.mustRun(0, "status").out, "packagevariant-1   False    held by Rae Viewer: look at it; ", "no run has built it since")
+	w.contains(w.mustRun(0, "status", "web").out, "packagevariant-1   False    held by Rae Viewer: look at it; ", "no run has built it since")
 
 	w.mustRun(0, "hold", "web", "--off")
 	w.mustApply()

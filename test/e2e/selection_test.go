@@ -30,7 +30,7 @@ func TestSelection(t *testing.T) {
 	w.mustApply()
 	only(w.mustRun(0, "status", "c2", "c3").out, "c2/web", "c3/web")
 	only(w.mustRun(0, "status", "web", "-l", "region!=us").out, "c1/web")
-	only(w.mustRun(0, "status", "--since", "2000-01-01").out, "c1/web", "c2/web", "c3/web", "c4/web")
+	only(w.mustRun(0, "status", "-o", "wide", "--since", "2000-01-01").out, "c1/web", "c2/web", "c3/web", "c4/web")
 	only(w.mustRun(0, "status", "--since", "2099-01-01").out)
 	w.contains(w.mustRun(2, "status", "-l", "region=asia").err, `no package with the labels "region=asia"`)
 	w.contains(w.mustRun(2, "status", "--since", "yesterday").err, "is no time")

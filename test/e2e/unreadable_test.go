@@ -61,13 +61,11 @@ func TestUnreadableUpstream(t *testing.T) {
 			before := w.refs()
 			for _, command := range []string{"plan", "apply"} {
 				r := w.run(command)
-				for _, c := range clusters {
-					if !strings.Contains(r.out, c+"/multi   fail") {
-						t.Errorf("%s: %s does not fail:\n%s%s", command, c, r.out, r.err)
-					}
+				if !strings.Contains(r.out, "fail     4          c[1-4]/multi") {
+					t.Errorf("%s: not all fail:\n%s%s", command, r.out, r.err)
 				}
-				if n := strings.Count(r.out, tc.want); n != len(clusters) {
-					t.Errorf("%s tells it %d times, not %d:\n%s", command, n, len(clusters), r.out)
+				if n := strings.Count(r.out, tc.want); n != 1 {
+					t.Errorf("%s tells it %d times:\n%s", command, n, r.out)
 				}
 			}
 			w.run("approve", "--all")
