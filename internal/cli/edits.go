@@ -23,12 +23,9 @@ repository/package, sets, repositories, targets or packages; without names, edit
 lists the whole fleet. Updates keep these edits; --lost lists the edits that an update
 lost.
 
---drop EDIT creates a Draft without the edit, or adds a commit to the open Draft. All
-other edits stay. EDIT is the text that the list shows after the operation; a field, a
-resource or a file is enough if only one edit concerns it. Packages without such an
-edit do not change. An edit that the variant or its pipeline would make again, or in a
-held package, is not dropped; the message names what to change.`,
-		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost\n  variform edits -f fleet cluster-1/web --drop 'Deployment web spec.replicas'",
+"edits keep" drafts a variant again with people's edits where an update would replace
+them, "edits drop" without them.`,
+		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost\n  variform edits keep cluster-1/web -f fleet\n  variform edits drop cluster-1/web -f fleet --edit 'Deployment web spec.replicas'",
 		RunE: func(c *cobra.Command, names []string) error {
 			switch {
 			case lost && len(drop) > 0:
@@ -65,19 +62,80 @@ held package, is not dropped; the message names what to change.`,
 			return nil
 		},
 	}
-	a.addFleet(c)
-	a.addNeeds(c)
-	a.addRenderFlags(c)
-	a.addOutput(c)
-	c.Flags().StringArrayVar(&drop, "drop", nil, "create a Draft without this `EDIT`, as the list names it; repeatable")
+	c.AddCommand(newKeepEdits(a), newDropEdits(a))
+	a.addRedraft(c)
+	c.Flags().StringArrayVar(&drop, "drop", nil, "as edits drop --edit `EDIT`")
+	_ = c.Flags().MarkHidden("drop")
 	c.Flags().BoolVar(&lost, "lost", false, "list the edits that updates lost, with their authors, from the commits of open and latest revisions")
 	return c
 }
 
+func newKeepEdits(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "keep NAMES",
+		Short: "draft variants again with people's edits",
+		Long: `Keep makes the open Drafts of these variants again. Where the update and a person
+changed the same, the person's value stands, in this Draft and in those after it. Keep
+writes the Drafts; you review and approve them. To keep all edits of a variant or set
+in each update, give it the annotation variform.dev/on-conflict: keep.`,
+		Example: "  variform edits keep cluster-1/web -f fleet",
+		Args:    someNames,
+		RunE: func(c *cobra.Command, names []string) error {
+			return a.redraft(c.Context(), func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
+				return reconcile.PlanKeeping(ctx, e, names)
+			})
+		},
+	}
+	a.addRedraft(c)
+	return c
+}
+
+func newDropEdits(a *app) *cobra.Command {
+	var edits []string
+	c := &cobra.Command{
+		Use:   "drop NAMES",
+		Short: "draft variants again without people's edits",
+		Long: `Drop creates a Draft without the edits of these variants, or adds a commit to the open
+Draft. With --edit, only these edits go, and variants without such an edit do not
+change. EDIT is the text that "variform edits" shows after the operation; a field, a
+resource or a file is enough if only one edit concerns it. An edit that the variant or
+its pipeline would make again, or in a held package, is not dropped; the message names
+what to change.`,
+		Example: "  variform edits drop cluster-1/web -f fleet\n  variform edits drop cluster-1/web -f fleet --edit 'Deployment web spec.replicas'",
+		Args:    someNames,
+		RunE:    func(c *cobra.Command, names []string) error { return a.dropEdits(c.Context(), names, edits) },
+	}
+	a.addRedraft(c)
+	c.Flags().StringArrayVar(&edits, "edit", nil, "drop only this `EDIT`; repeatable")
+	return c
+}
+
+// someNames refuses a command without names.
+func someNames(c *cobra.Command, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("%s: give the names of variants, sets, repositories, targets or packages", c.CommandPath())
+	}
+	return nil
+}
+
+func (a *app) addRedraft(c *cobra.Command) {
+	a.addFleet(c)
+	a.addNeeds(c)
+	a.addRenderFlags(c)
+	a.addOutput(c)
+}
+
 // dropEdits plans and applies packages without some of their edits.
 func (a *app) dropEdits(ctx context.Context, names, drop []string) error {
+	return a.redraft(ctx, func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
+		return e.PlanWithout(ctx, names, drop)
+	})
+}
+
+// redraft applies a plan of some packages.
+func (a *app) redraft(ctx context.Context, planOf func(*reconcile.Engine, context.Context) (*reconcile.Plan, error)) error {
 	planAndApply := func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
-		plan, err := e.PlanWithout(ctx, names, drop)
+		plan, err := planOf(e, ctx)
 		if err != nil {
 			return nil, err
 		}

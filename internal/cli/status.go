@@ -137,7 +137,7 @@ func printSets(a *app, plan *reconcile.Plan) error {
 		return err
 	}
 	if a.output != "wide" && len(a.fleet.only) == 0 {
-		_, reasons := fleet.Rows(plan.Items)
+		_, reasons := fleet.Rows(plan, plan.Items)
 		if err := printReasons(a, reasons); err != nil {
 			return err
 		}

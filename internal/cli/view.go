@@ -170,7 +170,7 @@ func printTable(a *app, s *opening, p *reconcile.Plan, done bool) error {
 		}
 		err = a.table([]string{"VARIANT", "ACTION", "DRAFT", "WHY", "NAME", "SET", "UPSTREAM", "REF", "COMMIT"}, rows)
 	} else {
-		err = printRows(a, slices.DeleteFunc(slices.Clone(p.Items), func(i *reconcile.Item) bool {
+		err = printRows(a, p, slices.DeleteFunc(slices.Clone(p.Items), func(i *reconcile.Item) bool {
 			return i.Action == decide.ActionNone && !i.Told // it is as it is to be, with nothing to tell
 		}))
 	}
@@ -228,8 +228,8 @@ func shellWord(s string) string {
 const maxReasons = 5
 
 // printRows shows what happens to the variants of each set, and why.
-func printRows(a *app, items []*reconcile.Item) error {
-	rows, reasons := fleet.Rows(items)
+func printRows(a *app, p *reconcile.Plan, items []*reconcile.Item) error {
+	rows, reasons := fleet.Rows(p, items)
 	var table [][]string
 	set := ""
 	for _, r := range rows {

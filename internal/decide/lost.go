@@ -190,7 +190,7 @@ const maxLost = 5
 func RefuseLost(list []*Candidate, accept bool) {
 	for _, c := range list {
 		if c.Err == nil && c.From.Open() && len(c.Lost) > 0 && c.Class == "" && !accept {
-			c.Err = fmt.Errorf("%s: run review and approve the class ID that shows it, or add --accept-lost; to keep the edit, set the annotation variform.dev/on-conflict: keep and run apply", Loses(c.Lost))
+			c.Err = fmt.Errorf("%s: run review and approve the class ID that shows it, or add --accept-lost; to keep the edit, run edits keep %s", Loses(c.Lost), c.Identity)
 		}
 	}
 }

@@ -28,8 +28,10 @@ type Reason struct {
 
 // Rows groups items by set and action, and finds the reasons of each set: messages that
 // differ in the variants' own names alone are one reason. Both are sorted by set, and
-// otherwise in the order of the items.
-func Rows(items []*reconcile.Item) ([]Row, []Reason) {
+// otherwise in the order of the items. The items are of the plan, whose problems are not
+// repeated as reasons.
+func Rows(p *reconcile.Plan, items []*reconcile.Item) ([]Row, []Reason) {
+	failures := p.Failures()
 	type rowKey struct {
 		set    string
 		action decide.Action
@@ -51,7 +53,13 @@ func Rows(items []*reconcile.Item) ([]Row, []Reason) {
 			rowOrder = append(rowOrder, rows[key])
 		}
 		rows[key].Names = addName(rows[key].Names, name)
-		for _, text := range why(i) {
+		texts := ReasonsOf(i)
+		if i.Err != nil {
+			if texts = nil; slices.Contains(failures, i) {
+				texts = []string{i.Err.Error()}
+			}
+		}
+		for _, text := range texts {
 			cause := reasonKey{set, review.Cause(text, i.Aliases())}
 			if reasons[cause] == nil {
 				reasons[cause] = &Reason{Set: set, Text: text}
@@ -74,15 +82,6 @@ func Rows(items []*reconcile.Item) ([]Row, []Reason) {
 	slices.SortStableFunc(outRows, func(a, b Row) int { return strings.Compare(a.Set, b.Set) })
 	slices.SortStableFunc(outReasons, func(a, b Reason) int { return strings.Compare(a.Set, b.Set) })
 	return outRows, outReasons
-}
-
-// why is the error of an item, or its reasons, with those that keep its open revision
-// from being proved.
-func why(i *reconcile.Item) []string {
-	if i.Err != nil {
-		return []string{i.Err.Error()}
-	}
-	return ReasonsOf(i)
 }
 
 // ReasonsOf returns the reasons of an item, with those that keep its open revision from

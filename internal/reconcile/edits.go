@@ -70,8 +70,8 @@ func (e *Engine) LostEdits(ctx context.Context, names []string) (out []*Edited, 
 }
 
 // PlanWithout is Plan for the packages that names mean and that have edits by hand
-// of these names (review.Called), in their newest open revision, or, where they
-// have none, on the registered branch: without those edits. The error says that
+// of these names (review.Called), or any without names, in their newest open revision,
+// or, where they have none, on the registered branch: without those edits. The error says that
 // nothing was planned.
 func (e *Engine) PlanWithout(ctx context.Context, names, edits []string) (*Plan, error) {
 	list, problems, err := e.Edits(ctx, names)
@@ -88,7 +88,14 @@ func (e *Engine) PlanWithout(ctx context.Context, names, edits []string) (*Plan,
 	return e.Plan(ctx)
 }
 
-// dropped are the edits that names mean, by package.
+// PlanKeeping is Plan for the packages that names mean, with what people wrote on the
+// registered branch wherever an open Draft, or the next one, would replace it.
+func PlanKeeping(ctx context.Context, e *Engine, names []string) (*Plan, error) {
+	e.cfg.keep, e.cfg.Only = names, decide.Selection{Names: names}
+	return e.Plan(ctx)
+}
+
+// dropped are the edits that names mean, all without names, by package.
 func dropped(list []*Edited, names []string) (map[decide.Identity][]string, error) {
 	out := map[decide.Identity][]string{}
 	var without, refused []error
@@ -106,8 +113,13 @@ func dropped(list []*Edited, names []string) (map[decide.Identity][]string, erro
 			}
 		}
 		switch {
-		case err == nil:
+		case err == nil && len(names) > 0:
 			out[of.id] = names
+			continue
+		case err == nil:
+			for _, edit := range of.Edits {
+				out[of.id] = append(out[of.id], edit.Name())
+			}
 			continue
 		case errors.Is(err, review.ErrNoEdit):
 			without = append(without, fmt.Errorf("%s %s: %w", of.Variant, of.Revision, err))

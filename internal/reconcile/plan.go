@@ -759,6 +759,7 @@ func (e *Engine) invoke(all []*decide.Want) error {
 	}{
 		{e.cfg.Recreate, func(w *decide.Want) { w.Recreate = true }},
 		{e.cfg.Retry, func(w *decide.Want) { w.Retry = true }},
+		{e.cfg.keep, func(w *decide.Want) { w.KeepEdits = true }},
 	} {
 		if len(again.names) == 0 {
 			continue

@@ -126,6 +126,8 @@ type Config struct {
 	Known *Known
 	// drop names edits that are to go: see Engine.PlanWithout.
 	drop map[decide.Identity][]string
+	// keep names the variants whose edits by hand stand: see PlanKeeping.
+	keep []string
 	// invokeAll renders all again: see Blame.
 	invokeAll bool
 	// lenient leaves out names that mean nothing: see Explain.

@@ -16,6 +16,10 @@ import (
 // ErrNoEdit says that no edit has a name.
 var ErrNoEdit = errors.New("no edit is called that")
 
+// Name returns the name of an edit that no other edit of its package has: its file, and
+// its resource and field.
+func (e Edit) Name() string { return e.File + " " + e.what() }
+
 // Called finds the one edit that a name means: its resource and field, "Deployment
 // web spec.replicas", with the file before that where two have it, or a file, a
 // field or a resource that one edit alone is about.
@@ -24,8 +28,8 @@ func Called(edits []Edit, name string) (Edit, error) {
 	var the Edit
 	for _, e := range edits {
 		all = append(all, e.what())
-		if slices.Contains([]string{e.what(), e.File + " " + e.what(), e.File, e.Field, e.Resource}, name) && name != "" {
-			found, the = append(found, e.File+" "+e.what()), e
+		if slices.Contains([]string{e.what(), e.Name(), e.File, e.Field, e.Resource}, name) && name != "" {
+			found, the = append(found, e.Name()), e
 		}
 	}
 	switch len(found) {

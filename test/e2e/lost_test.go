@@ -87,6 +87,7 @@ func TestAcceptLost(t *testing.T) {
 // Draft, or taken back on the branch.
 func TestLostEditComesBack(t *testing.T) {
 	for name, again := range map[string]func(w *world){
+		"edits keep":      func(w *world) { w.mustRun(0, "edits", "keep", "c1/web") },
 		"kept":            func(w *world) { w.write("sets/web.yaml", keeping("v2")) },
 		"on the Draft":    func(w *world) { w.edit("c1", draft2, "web/deployment.yaml", "cpu: 300m", "cpu: 250m") },
 		"off the branch":  func(w *world) { w.edit("c1", "main", "web/deployment.yaml", "cpu: 250m", "cpu: 100m") },
@@ -160,4 +161,27 @@ func TestAutomaticLeavesLostEdits(t *testing.T) {
 	w.contains(w.show("c1", "main", "web/deployment.yaml"), "cpu: 250m")
 	w.contains(w.mustRun(1, "approve", "c1/web").out, loses)
 	w.mustRun(0, "approve", "c1/web", "--accept-lost")
+}
+
+// What is kept stands in the Draft of now and in those after it; what is dropped goes.
+func TestEditsKeepAndDrop(t *testing.T) {
+	t.Parallel()
+	w := hotfixed(t, false)
+	w.mustApply()
+	w.contains(w.mustRun(1, "approve", "c1/web").out, "to keep the edit, run edits keep c1/web")
+	w.mustRun(0, "edits", "keep", "c1/web")
+	w.contains(w.show("c1", draft2, "web/deployment.yaml"), "cpu: 250m")
+	w.wantActions(w.mustApply(), map[string]string{})
+	w.publishWeb(webCPU, "v3")
+	w.write("sets/web.yaml", strings.Replace(webSet, "revision: v1", "revision: v3", 1))
+	w.mustApply()
+	w.contains(w.show("c1", draft2, "web/deployment.yaml"), "cpu: 250m")
+	w.edit("c1", draft2, "web/deployment.yaml", "replicas: 2", "replicas: 7")
+	w.contains(w.mustRun(2, "edits", "drop").err, "edits drop: give the names")
+	w.mustRun(0, "edits", "drop", "c1/web", "--edit", "spec.replicas")
+	w.contains(w.show("c1", draft2, "web/deployment.yaml"), "cpu: 250m", "replicas: 2")
+	w.edit("c1", draft2, "web/deployment.yaml", "replicas: 2", "replicas: 7")
+	w.mustRun(0, "edits", "drop", "c1/web")
+	w.contains(w.show("c1", draft2, "web/deployment.yaml"), "cpu: 300m", "replicas: 2")
+	w.wantActions(w.mustApply(), map[string]string{})
 }
