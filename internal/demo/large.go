@@ -108,8 +108,8 @@ func (d *demo) brief(args ...string) error {
 		return err
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(out.String(), "\n"), "\n")
-	const shown, last = 4, 4
-	if n := len(lines); n > 2*shown {
+	const shown, last = 10, 4
+	if n := len(lines); n > shown+last+1 {
 		lines = slices.Concat(lines[:shown], []string{fmt.Sprintf("… %d lines\n", n-shown-last)}, lines[n-last:])
 	}
 	d.say("%s\n", strings.Join(lines, ""))
