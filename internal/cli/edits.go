@@ -25,7 +25,7 @@ lost.
 
 "edits keep" drafts a variant again with people's edits where an update would replace
 them, "edits drop" without them.`,
-		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost\n  variform edits keep cluster-1/web -f fleet\n  variform edits drop cluster-1/web -f fleet --edit 'Deployment web spec.replicas'",
+		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost\n  variform edits keep cluster-1/web -f fleet\n  variform edits drop cluster-1/web --edit spec.replicas -f fleet",
 		RunE: func(c *cobra.Command, names []string) error {
 			switch {
 			case lost && len(drop) > 0:
@@ -101,7 +101,7 @@ change. EDIT is the text that "variform edits" shows after the operation; a fiel
 resource or a file is enough if only one edit concerns it. An edit that the variant or
 its pipeline would make again, or in a held package, is not dropped; the message names
 what to change.`,
-		Example: "  variform edits drop cluster-1/web -f fleet\n  variform edits drop cluster-1/web -f fleet --edit 'Deployment web spec.replicas'",
+		Example: "  variform edits drop cluster-1/web -f fleet\n  variform edits drop cluster-1/web --edit spec.replicas -f fleet",
 		Args:    someNames,
 		RunE:    func(c *cobra.Command, names []string) error { return a.dropEdits(c.Context(), names, edits) },
 	}
