@@ -26,8 +26,8 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/memory"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/wire"
 )
 
 // gcPercent keeps garbage at four tenths of what is held, or less: a pod's memory is taken for
@@ -69,8 +69,8 @@ func run() error {
 	var logs zap.Options
 	logs.BindFlags(flag.CommandLine)
 	flag.Parse()
-	memory.Pace(gcPercent)
-	workers := memory.Share(memlimit.FromCgroup, render.WorkerMemory, runtime.GOMAXPROCS(0))
+	wire.PaceMemory(gcPercent)
+	workers := wire.ShareMemory(memlimit.FromCgroup, render.WorkerMemory, runtime.GOMAXPROCS(0))
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logs)))
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {

@@ -26,7 +26,6 @@ import (
 
 	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/memory"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/session"
 	"github.com/variform/variform/internal/version"
@@ -73,8 +72,8 @@ const gcPercent = 400
 
 // Main runs the command line and returns the exit status, soon after ctx ends.
 func Main(ctx context.Context, args []string, s Streams) int {
-	memory.Pace(gcPercent)
-	memory.StayWithin(memlimit.FromCgroup)
+	wire.PaceMemory(gcPercent)
+	wire.BoundMemory(memlimit.FromCgroup)
 	wire.TrustBundle()
 	ctx, stop := context.WithCancelCause(ctx)
 	a := &app{Streams: s, stop: stop}

@@ -104,8 +104,7 @@ var Placement = map[string]Layer{
 	"internal/shard":      Pure,
 	"internal/wiring":     Pure,
 
-	"internal/memory": Shared,
-	"internal/wire":   Shared,
+	"internal/wire": Shared,
 
 	"internal/forge":   Adapter,
 	"internal/gitrepo": Adapter,

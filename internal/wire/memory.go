@@ -1,6 +1,4 @@
-// Package memory paces the collector of a process by how much it holds, and keeps it
-// within what its container may take. A main or a door calls it, once.
-package memory
+package wire
 
 import (
 	"math"
@@ -25,11 +23,11 @@ const (
 	leastPercent, leastAtFirst = 25, 12
 )
 
-// Pace sets how seldom memory is collected, after each collection by what was
+// PaceMemory sets how seldom memory is collected, after each collection by what was
 // still held then: four times a little is little, four times what a large package
 // takes is more than a machine has. Garbage of at most so many percent of what is
 // held waits. It does nothing where the environment sets GOGC.
-func Pace(most int) {
+func PaceMemory(most int) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
@@ -37,18 +35,18 @@ func Pace(most int) {
 	follow(most, most)
 }
 
-// StayWithin has the collector work harder before the memory that its container may
+// BoundMemory has the collector work harder before the memory that its container may
 // take is full: nine tenths of it are the limit, unless GOMEMLIMIT says another.
-func StayWithin(container memlimit.Provider) {
+func BoundMemory(container memlimit.Provider) {
 	// Outside of a container there is no limit to read.
 	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(container))
 }
 
-// Share is StayWithin for a process that has others do part of its work, each with so many
+// ShareMemory is BoundMemory for a process that has others do part of its work, each with so many
 // bytes. It returns how many of them there may be at once: up to half of the memory is
 // theirs, one always runs, and most where nothing limits the memory.
-func Share(container memlimit.Provider, each uint64, most int) int {
-	StayWithin(container)
+func ShareMemory(container memlimit.Provider, each uint64, most int) int {
+	BoundMemory(container)
 	total := debug.SetMemoryLimit(-1)
 	if total == math.MaxInt64 {
 		return most

@@ -1,4 +1,4 @@
-package memory
+package wire
 
 import (
 	"math"
@@ -70,7 +70,7 @@ func TestStayWithin(t *testing.T) {
 			if c.env != "" {
 				t.Setenv("GOMEMLIMIT", c.env)
 			}
-			StayWithin(c.container)
+			BoundMemory(c.container)
 			if got := debug.SetMemoryLimit(-1); got != c.want {
 				t.Errorf("%d bytes, want %d", got, c.want)
 			}
@@ -96,7 +96,7 @@ func TestShare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			debug.SetMemoryLimit(math.MaxInt64)
-			workers := Share(c.container, each, most)
+			workers := ShareMemory(c.container, each, most)
 			if own := debug.SetMemoryLimit(-1); workers != c.workers || own != c.own {
 				t.Errorf("%d workers beside %d bytes, want %d beside %d", workers, own, c.workers, c.own)
 			}
@@ -109,13 +109,13 @@ func TestPace(t *testing.T) {
 	was := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(was) })
 	t.Setenv("GOGC", "100")
-	Pace(400)
+	PaceMemory(400)
 	if got := debug.SetGCPercent(100); got != 100 {
 		t.Errorf("GOGC is set, and yet it is %d%%", got)
 	}
 	t.Setenv("GOGC", "")
 	held := make([]byte, 144<<20)
-	Pace(400)
+	PaceMemory(400)
 	percent := func() int {
 		now := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 		metrics.Read(now)
