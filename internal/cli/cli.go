@@ -241,7 +241,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
 		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a), newRecord(a), newEdits(a), newBlame(a), newImpact(a), newHold(a), newDiscard(a), newRevert(a),
-		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newInit(a), newCreate(a), newSet(a), newCatalog(a),
+		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newInit(a), newImport(a), newCreate(a), newSet(a), newCatalog(a),
 		newRender(a), newCheck(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a), newFunctionWorker(a),
 	)
 	a.completeNames(root)

@@ -25,7 +25,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Start", []string{"init", "create", "set", "demo"}},
+	{"Start", []string{"init", "import", "create", "set", "demo"}},
 	{"Change", []string{"plan", "apply", "diff", "revert"}},
 	{"Review", []string{"status", "review", "approve", "propose", "reject", "discard"}},
 	{"Understand", []string{"blame", "impact", "edits"}},

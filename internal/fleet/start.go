@@ -121,11 +121,11 @@ func WriteNew(dir string, files []krm.File) (err error) {
 			}
 		}
 	}()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	for _, f := range files {
 		name := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
 		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as an editor makes it: Git and others read it
 		if err != nil {
 			return existing(err, name)

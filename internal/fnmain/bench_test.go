@@ -87,6 +87,12 @@ injectors: [{name: dev}]
 		}
 		return append(out, "- apiVersion: variform.dev/v1alpha1\n  kind: Installation\n  metadata: {name: a}\n  spec: {target: t, package: p0}\n")
 	}, wrote: "kind: PackageLock"},
+	"set-fields": {own: packageOf, config: `apiVersion: fields.example.com/v1
+kind: Fields
+metadata: {name: f}
+spec: {name: set-by-rule}
+fields: [{value: "${name}", targets: [{select: {kind: ConfigMap, name: dev}, fieldPaths: [data.a]}]}]
+`, wrote: "set-by-rule"},
 	"validate-package": {own: packageOf, config: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v}\ndata: {strict: \"true\"}\n"},
 }
 

@@ -7,6 +7,7 @@ var Builtin = map[string]Processor{
 	"generate-variants":    GenerateVariants,
 	"inject-config":        InjectConfig,
 	"resolve-dependencies": ResolveDependencies,
+	"set-fields":           SetFields,
 	"validate-package":     ValidatePackage,
 }
 
@@ -144,6 +145,56 @@ data:
 		Fields: []Field{
 			{Path: "data.target", Type: "string", Text: "resolve for this target alone; all that Installations name where left out"},
 			{Path: "data.platform", Type: "string", Text: "what packages may require of the target, as name=version, comma-separated"},
+		},
+	},
+	"set-fields": {
+		Short: "Set fields of resources from parameters",
+		Long: `Sets fields of resources, named as the upstream has them, from the parameters in
+spec. spec comes from a context object where the functionConfig is an injection
+point. A rule sets the parameter of its name, if spec has it; else its value, in
+which ${NAME} stands for another parameter; else what values has for the parameter
+that from names. Without a value, the field stays as the package has it. A
+resource or a list item that the function renamed is found by its new name. A
+path that the package lacks is an error that names what is there, unless the
+target is optional. Comments, quotes and all other fields stay.`,
+		Config: `apiVersion: fields.example.com/v1 # any kind, such as one of your own
+kind: WebFields
+metadata:
+  name: web
+  annotations:
+    config.kubernetes.io/local-config: "true"
+    kpt.dev/config-injection: required  # a context object of this kind gives spec
+spec: {name: web-1, environment: production}
+fields:
+- value: ${name}-config           # a template
+  targets:
+  - select: {kind: ConfigMap, name: example-config}  # as in the upstream
+    fieldPaths: [metadata.name]
+- name: image                     # spec.image, if spec has it
+  targets:
+  - select: {group: apps, kind: Deployment, name: web, file: web.yaml}
+    fieldPaths: ["spec.template.spec.containers.[name=web].image"]
+- from: environment               # follows from another parameter
+  values: {production: 3}
+  targets:
+  - select: {kind: Deployment, name: web}
+    fieldPaths: [spec.replicas]
+    optional: true                # skipped where the package lacks it`,
+		Tags: []string{"mutator"},
+		Fields: []Field{
+			{Path: "spec", Type: "object", Text: "the parameters: names and single values"},
+			{Path: "fields", Type: "objects", Required: true, Text: "the rules, each with targets"},
+			{Path: "fields[].name", Type: "string", Text: "a parameter; its value in spec is used first"},
+			{Path: "fields[].value", Type: "string", Text: "the value otherwise; ${NAME} stands for a parameter"},
+			{Path: "fields[].from", Type: "string", Text: "the parameter by which the value is looked up in values"},
+			{Path: "fields[].values", Type: "object", Text: "values by those of from; others leave the field as it is"},
+			{Path: "fields[].targets[].select.kind", Type: "string", Required: true, Text: "kind of the resource in the upstream"},
+			{Path: "fields[].targets[].select.name", Type: "string", Required: true, Text: "its name in the upstream"},
+			{Path: "fields[].targets[].select.group", Type: "string", Text: "its API group, any where left out"},
+			{Path: "fields[].targets[].select.namespace", Type: "string", Text: "its namespace in the upstream, any where left out"},
+			{Path: "fields[].targets[].select.file", Type: "string", Text: "its file, which decides between several resources"},
+			{Path: "fields[].targets[].fieldPaths", Type: "strings", Required: true, Text: "paths as in kustomize: spec.containers.[name=web].image, data.a\\.yaml, spec.hosts.[=a.example.com]"},
+			{Path: "fields[].targets[].optional", Type: "boolean", Text: "skip what the package lacks; false where left out"},
 		},
 	},
 	"validate-package": {

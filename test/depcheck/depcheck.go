@@ -89,6 +89,7 @@ var Placement = map[string]Layer{
 	"internal/depend":     Pure,
 	"internal/foreign":    Pure,
 	"internal/decide":     Pure,
+	"internal/importer":   Pure,
 	"internal/injection":  Pure,
 	"internal/krm":        Pure,
 	"internal/krmignore":  Pure,

@@ -67,6 +67,7 @@ var packages = map[string]struct {
 	"generate-variants":    {"fleet", true},
 	"inject-config":        {"catalog/web-app", true},
 	"resolve-dependencies": {"functions/resolve-dependencies/testdata/locked/input.yaml", true},
+	"set-fields":           {"functions/set-fields/testdata/page/input.yaml", true},
 	"validate-package":     {"catalog/web-app", false},
 }
 

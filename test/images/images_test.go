@@ -68,7 +68,7 @@ var made = sync.OnceValues(func() (build, error) {
 		return build{}, err
 	}
 	b := build{dir: dir, registry: fmt.Sprintf("example.com/variform-test-%d", os.Getpid())}
-	return b, makeImages(dir, "FUNCTIONS=generate-variants apply-variant inject-config resolve-dependencies validate-package")
+	return b, makeImages(dir, "FUNCTIONS=generate-variants apply-variant inject-config resolve-dependencies set-fields validate-package")
 })
 
 // copyTree copies the files that Git has or would take to a folder of their own.
@@ -349,7 +349,7 @@ func TestKptEval(t *testing.T) {
 // TestKptDoc: kpt shows each function's help, as the program prints it.
 func TestKptDoc(t *testing.T) {
 	b := needKpt(t)
-	for _, function := range []string{"apply-variant", "generate-variants", "inject-config", "resolve-dependencies", "validate-package"} {
+	for _, function := range []string{"apply-variant", "generate-variants", "inject-config", "resolve-dependencies", "set-fields", "validate-package"} {
 		want, err := exec.Command(b.program(function), "--help").Output()
 		if err != nil {
 			t.Fatal(err)
