@@ -284,7 +284,7 @@ func WriteAll(files []krm.File) (written int, err error) {
 			missing = append(missing, f)
 		case err != nil:
 			return 0, err
-		case string(data) != string(f.Data):
+		case !bytes.Equal(data, f.Data):
 			return 0, fmt.Errorf("%s exists with another content: import overwrites nothing; remove it, or name another place", f.Path)
 		}
 	}

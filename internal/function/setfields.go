@@ -284,7 +284,7 @@ func (s *fieldSetter) nearest(sel FieldSelector) string {
 func (s *fieldSetter) set(root *yaml.Node, w fieldWrite) (missing string, err error) {
 	n, done := root, ""
 	for i, step := range w.steps {
-		at := -1
+		var at int
 		if match, ok := strings.CutPrefix(step, "["); ok && n.Kind == yaml.SequenceNode {
 			at = s.element(n, w, i, strings.TrimSuffix(match, "]"))
 		} else if at = yamltree.Index(n, step); at >= 0 {
