@@ -15,7 +15,7 @@ func TestValidatePackage(t *testing.T) {
 	files := map[string]string{
 		"sub/Kptfile":  kptfile,
 		"sub/svc.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: db}\n",
-		"web.yaml":     deployment,
+		"web.yaml":     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web}]}}}\n",
 		"sub/package.yaml": `apiVersion: variform.dev/v1alpha1
 kind: PackageManifest
 metadata: {name: db}
