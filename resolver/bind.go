@@ -526,7 +526,8 @@ func (b *binder) packages(r *Requirement, alt int) []option {
 // else of the package is there or is asked for since.
 func (b *binder) lockedApart(r *Requirement, pkg string) bool {
 	p := b.u.lockedBelow(b.s.locked, r.Alias, pkg)
-	return p != nil && b.u.installation(p.Namespace, p.Name) == nil && !slices.ContainsFunc(b.u.wants, func(w *Request) bool {
+	there := func(i *Installation) bool { return i.Ref() == lockedRef(p) } // and not a global one of that name
+	return p != nil && !slices.ContainsFunc(b.u.insts, there) && !slices.ContainsFunc(b.u.wants, func(w *Request) bool {
 		return w.Namespace == p.Namespace && w.name() == p.Name
 	})
 }

@@ -238,3 +238,28 @@ func TestLocksOfAlikeTargets(t *testing.T) {
 		t.Errorf("%d texts are kept, want at most %d", len(w.alike), maxAlike)
 	}
 }
+
+// What is locked for a package stays, though the one of that name at the top, and another one besides, are there.
+func TestLockedBesideOthersOfItsName(t *testing.T) {
+	needs := []Requirement{{Alias: "db", Package: "db", Version: "^3"}}
+	in := Input{
+		Catalog:          mustCatalog(t, []Package{{Package: "db", Version: "1.0.0"}, {Package: "db", Version: "3.0.0"}, {Package: "app", Version: "1.0.0", Requires: needs}}),
+		ClusterNamespace: new(string), Want: []Request{{Package: "app", Namespace: "a"}},
+	}
+	first, err := Resolve(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, top := Installation{Name: "other", Package: "db", Version: "3.0.0", Fixed: true}, Installation{Name: "db", Package: "db", Version: "1.0.0", Fixed: true}
+	in.Lock = first.Lock
+	for name, there := range map[string][]Installation{"another": {other}, "its name at the top": {top}, "both": {other, top}} {
+		in.Installations = there
+		again, err := Resolve(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(first.Lock, again.Lock); diff != "" {
+			t.Errorf("%s: what is locked moves:\n%s", name, diff)
+		}
+	}
+}
