@@ -3,6 +3,7 @@ package resolver
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -591,7 +592,7 @@ func (b *binder) choose(r *Requirement, offers []string, why string) failure {
 }
 
 // existing are the installations that match a requirement: local ones before global ones, one that is
-// already bound before all others. Something else that is being installed may match as well.
+// already bound, or locked for it, before all others. Something else that is being installed may match as well.
 func (b *binder) existing(r *Requirement, pkg string) []option {
 	if r.Share.Mode == ModeNone && b.u.scope(pkg) == ScopeAny {
 		return nil
@@ -601,9 +602,12 @@ func (b *binder) existing(r *Requirement, pkg string) []option {
 	if b.s.inst != nil {
 		bound = b.s.inst.Bindings[r.Alias]
 	}
+	held := b.u.lockedBelow(b.s.locked, r.Alias, pkg)
 	add := func(ns, name string, o option) {
 		o.text = "the installation " + name
 		switch {
+		case held != nil && held.Namespace == ns && held.Name == path.Base(name):
+			local = slices.Insert(local, 0, o)
 		case bound != "" && (name == bound || strings.HasSuffix(name, "/"+bound)):
 			local = slices.Insert(local, 0, o)
 		case ns == b.ns:

@@ -251,6 +251,16 @@ func TestLockedBesideOthersOfItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, top := Installation{Name: "other", Package: "db", Version: "3.0.0", Fixed: true}, Installation{Name: "db", Package: "db", Version: "1.0.0", Fixed: true}
+	shared := in
+	shared.Want = append(shared.Want, Request{Package: "db", Version: "3.0.0"})
+	if first, err := Resolve(t.Context(), shared); err != nil {
+		t.Fatal(err)
+	} else if shared.Lock, shared.Installations = first.Lock, []Installation{other}; len(first.Lock.Packages) != 2 {
+		t.Fatalf("%+v", first.Lock)
+	}
+	if again, err := Resolve(t.Context(), shared); err != nil || cmp.Diff(shared.Lock, again.Lock) != "" {
+		t.Errorf("what is asked for serves nobody any more: %v\n%s", err, cmp.Diff(shared.Lock, again.Lock))
+	}
 	in.Lock = first.Lock
 	for name, there := range map[string][]Installation{"another": {other}, "its name at the top": {top}, "both": {other, top}} {
 		in.Installations = there
