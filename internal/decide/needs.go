@@ -130,21 +130,31 @@ func NewNeeds(chosen, all []*Candidate, locks, named Locks, stands Standing) Nee
 	return n
 }
 
-// met says that one of some packages gives what is needed.
-func met(r *resolver.Requirement, among map[string]*resolver.Package) bool {
-	for _, p := range among {
-		if r.MetBy(p) {
+// met says that one of some packages gives what a package needs, where that sees it.
+func met(r *resolver.Requirement, of string, among map[string]*resolver.Package) bool {
+	for ref, p := range among {
+		if sees(r, of, ref, p) && r.MetBy(p) {
 			return true
 		}
 	}
 	return false
 }
 
+// sees reports whether a package that needs something sees another one: at the top, in the folder where it is to be, which is
+// mostly its own, and wherever there can be one alone.
+func sees(r *resolver.Requirement, of, ref string, p *resolver.Package) bool {
+	folder, in := path.Dir(ref), path.Dir(of)
+	if r.Namespace != nil && *r.Namespace != "" && *r.Namespace != "${installation.namespace}" {
+		in = *r.Namespace
+	}
+	return folder == "." || folder == in || r.GVK != nil || p.Scope == resolver.ScopeCluster || strings.Contains(in, "${")
+}
+
 // lacks says what a package that is set back needs, by its own manifest of then, and
 // is not there: the lock is of what is set back.
-func lacks(p *resolver.Package, after map[string]*resolver.Package) error {
+func lacks(ref string, p *resolver.Package, after map[string]*resolver.Package) error {
 	for i := range p.Requires {
-		if r := &p.Requires[i]; r.Package != "" && !r.Optional && !met(r, after) {
+		if r := &p.Requires[i]; r.Package != "" && !r.Optional && !met(r, ref, after) {
 			return fmt.Errorf("it needs %s, as it was then, and that is not there: revert that as well%s", r.Asks(), alone)
 		}
 	}
@@ -237,7 +247,7 @@ func (n Needs) refuseTaking(list []*Candidate) (refused bool) {
 		for _, c := range here {
 			if was := before[c.ref()]; was != nil && c.Err == nil && after[c.ref()] != was {
 				if c.Err = taken(u, c.ref(), was, after); c.Err == nil && c.Head.Reverts() != "" {
-					c.Err = lacks(after[c.ref()], after)
+					c.Err = lacks(c.ref(), after[c.ref()], after)
 				}
 				refused = refused || c.Err != nil
 			}
@@ -252,7 +262,7 @@ func taken(u Unit, ref string, was *resolver.Package, after map[string]*resolver
 	for _, other := range slices.Sorted(maps.Keys(after)) {
 		for i := range after[other].Requires {
 			r := &after[other].Requires[i]
-			if other == ref || r.Optional || !r.MetBy(was) || met(r, after) {
+			if other == ref || r.Optional || !sees(r, other, ref, was) || !r.MetBy(was) || met(r, other, after) {
 				continue
 			}
 			what, do := "and this removes it", "remove that first"
