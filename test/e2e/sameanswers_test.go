@@ -297,7 +297,7 @@ func locksOf(t testing.TB, text string) map[string][]lockedPackage {
 func (w *world) locksInGit() map[string][]lockedPackage {
 	w.t.Helper()
 	out := map[string][]lockedPackage{}
-	for _, c := range []string{"c1", "c2"} {
+	for _, c := range slices.Sorted(maps.Keys(w.repos)) {
 		ref := "main"
 		for _, name := range w.refNames(c) {
 			if strings.Contains(name, "/variform-lock/") && !strings.Contains(name, "/tags/") {
