@@ -54,6 +54,8 @@ var kinds = map[gvk]func() any{
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindCatalog}:         func() any { return &variformv1alpha1.Catalog{} },
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock}:     func() any { return &variformv1alpha1.PackageLock{} },
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindFleet}:           func() any { return &variformv1alpha1.Fleet{} },
+	{variformv1alpha1.APIVersion, variformv1alpha1.KindRollout}:         func() any { return &variformv1alpha1.Rollout{} },
+	{variformv1alpha1.APIVersion, variformv1alpha1.KindRolloutStrategy}: func() any { return &variformv1alpha1.RolloutStrategy{} },
 }
 
 // Handles says whether Parse should be given documents of this kind: one that
@@ -107,7 +109,7 @@ func Misplaced(apiVersion, kind string) bool {
 // is one of *v1alpha1.PackageVariant, *v1alpha1.Repository,
 // *v1alpha1.PackageRevision, *v1alpha2.PackageVariantSet and, of
 // variformv1alpha1, *InjectConfig, *PackageManifest, *Installation, *Catalog,
-// *PackageLock and *Fleet. With errors in the report the object holds
+// *PackageLock, *Fleet, *Rollout and *RolloutStrategy. With errors in the report the object holds
 // what could be read, and is nil where the kind is unknown.
 func Parse(data []byte, opts ...Option) (any, Report) {
 	n, report := parseDocument(data, opts)

@@ -42,6 +42,10 @@ func Default(obj any) {
 		o.Spec.Revision = cmp.Or(o.Spec.Revision, o.Status.Revision)
 	case *variformv1alpha1.Fleet:
 		o.Namespace = NamespaceOr(o.Namespace)
+	case *variformv1alpha1.Rollout:
+		o.Namespace = NamespaceOr(o.Namespace)
+	case *variformv1alpha1.RolloutStrategy:
+		o.Namespace = NamespaceOr(o.Namespace)
 	case *variformv1alpha1.InjectConfig:
 		o.Namespace = NamespaceOr(o.Namespace)
 	case *v1alpha1.Repository:

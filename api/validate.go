@@ -40,6 +40,10 @@ func Validate(obj any) Issues {
 		return ValidatePackageLock(o)
 	case *variformv1alpha1.Fleet:
 		return ValidateFleet(o)
+	case *variformv1alpha1.Rollout:
+		return ValidateRollout(o)
+	case *variformv1alpha1.RolloutStrategy:
+		return ValidateRolloutStrategy(o)
 	}
 	return nil
 }

@@ -41,6 +41,8 @@ type Streams struct {
 	Program string
 	// State is the folder for what this machine states of its builds (StateDir); "" is none.
 	State string
+	// Now is the clock of what people do and of rollouts; nil is the machine's.
+	Now func() time.Time
 	// Name is what it was called as: kubectl runs a program kubectl-variform.
 	Name string
 }
@@ -129,7 +131,7 @@ func (a *app) exit(err error) int {
 			a.fail("variform: %s", found.message)
 		}
 		return exitFindings
-	case errors.Is(err, errPending):
+	case errors.Is(err, errPending), errors.Is(err, errWaiting):
 		a.fail("variform: %v", err)
 		return exitPending
 	case errors.Is(err, context.Canceled):
@@ -240,7 +242,7 @@ func (a *app) root() *cobra.Command {
 	_ = root.MarkPersistentFlagFilename("git-credentials")
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
-		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a), newRecord(a), newEdits(a), newBlame(a), newImpact(a), newHold(a), newDiscard(a), newRevert(a),
+		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a), newRecord(a), newEdits(a), newBlame(a), newImpact(a), newHold(a), newDiscard(a), newRevert(a), newRollout(a),
 		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newInit(a), newImport(a), newCreate(a), newSet(a), newCatalog(a),
 		newRender(a), newCheck(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a), newFunctionWorker(a),
 	)

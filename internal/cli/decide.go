@@ -27,6 +27,7 @@ type decideFlags struct {
 	// unproved is --unproved.
 	unproved bool
 	part     decide.Part
+	rollout  fleet.Waves
 }
 
 func newPropose(a *app) *cobra.Command {
@@ -60,6 +61,10 @@ Approve builds each revision that this machine has not built. A Draft that holds
 than a build, an edit by hand for example, needs the ID of the class that showed the
 edits, or --accept-edits. A revision that cannot be built here needs --unproved.
 
+--rollout STRATEGY publishes nothing yet: it writes rollouts/NAME.yaml into the fleet's
+folder, with the waves of that RolloutStrategy. Once the file is committed, "variform
+rollout advance" publishes wave after wave.
+
 --main publishes what people committed to the registered branch, of NAMES or of
 all, as a revision of its own. Drafts do not change; the next apply updates them.`)
 }
@@ -74,25 +79,8 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		Use: string(d) + " [NAME...]", Short: short, Long: long,
 		RunE: func(c *cobra.Command, args []string) error {
 			class := len(f.classes) > 0
-			if f.main && (f.all || class || f.part != (decide.Part{}) || a.fleet.labels != "") {
-				return fmt.Errorf("%s: --main takes names, or nothing for all: it goes with none of --all, --class, -l, --max and --percent", d)
-			}
-			if n := len(args); n == 0 && a.fleet.labels == "" && !f.all && !class && !f.main || f.all && (n > 0 || class) || f.part != (decide.Part{}) && !class {
-				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, labels (-l), or --class ID (with names, -l, --max or --percent for a part of it)", d)
-			}
-			if class && a.fleet.shard != "" {
-				return fmt.Errorf("%s: --class goes without --shard: the ID of a class stands for its members in all shards, and to %[1]s builds nothing", d)
-			}
-			if err := f.part.Check(); err != nil {
-				return fmt.Errorf("%s: %w", d, err)
-			}
-			for _, name := range []string{"max", "percent"} { // a script that computed 0 must not take all
-				if part := c.Flags().Lookup(name); part.Changed && part.Value.String() == "0" {
-					return fmt.Errorf("%s: --%s 0 takes nothing: give 1 or more, or leave it out for all", d, name)
-				}
-			}
-			if f.pulls != "" && class {
-				return fmt.Errorf("%s: --pull-requests takes names, labels or --all: what each request holds follows from its mode", d)
+			if err := checkDecide(a, c, d, &f, args); err != nil {
+				return err
 			}
 			sel, err := a.selection(args)
 			if err != nil {
@@ -110,6 +98,9 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 				return a.pullRequests(c.Context(), s, f.pulls, sel)
 			}
 			f.alone = !a.fleet.dependencies
+			if f.rollout != (fleet.Waves{}) {
+				return approveInWaves(c.Context(), a, s, &f, sel)
+			}
 			verdicts, problems, err := f.decide(c.Context(), s.engine, d, sel)
 			p.stop()
 			if err != nil {
@@ -139,6 +130,9 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		c.Flags().BoolVar(&f.lost, "accept-lost", false, "publish revisions that lose edits by hand, without a --class that showed the loss")
 		c.Flags().BoolVar(&f.edits, "accept-edits", false, "publish revisions that hold edits, without a --class that showed them")
 		c.Flags().BoolVar(&f.unproved, "unproved", false, "publish revisions that this machine cannot build; the approval and the next review say why")
+		c.Flags().StringVar(&f.rollout.Strategy, "rollout", "", "publish --class in waves: write a Rollout with the waves of this `strategy` into the fleet's folder, and publish nothing yet")
+		c.Flags().StringVar(&f.rollout.Name, "rollout-name", "", "`name` of the Rollout (default: package, version and strategy)")
+		c.Flags().StringVar(&f.rollout.Replaces, "replaces", "", "end this `Rollout` with the new one")
 		c.Flags().BoolVar(&f.main, "main", false, "publish what people committed to the registered branch, as revisions of their own")
 	}
 	if d == decide.Propose {
@@ -155,6 +149,35 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	return c
 }
 
+// checkDecide refuses flags that do not go together.
+func checkDecide(a *app, c *cobra.Command, d decide.Verb, f *decideFlags, args []string) error {
+	class := len(f.classes) > 0
+	if f.main && (f.all || class || f.part != (decide.Part{}) || a.fleet.labels != "") {
+		return fmt.Errorf("%s: --main takes names, or nothing for all: it goes with none of --all, --class, -l, --max and --percent", d)
+	}
+	if n := len(args); n == 0 && a.fleet.labels == "" && !f.all && !class && !f.main || f.all && (n > 0 || class) || f.part != (decide.Part{}) && !class {
+		return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, labels (-l), or --class ID (with names, -l, --max or --percent for a part of it)", d)
+	}
+	if class && a.fleet.shard != "" {
+		return fmt.Errorf("%s: --class goes without --shard: the ID of a class stands for its members in all shards, and to %[1]s builds nothing", d)
+	}
+	if err := f.part.Check(); err != nil {
+		return fmt.Errorf("%s: %w", d, err)
+	}
+	for _, name := range []string{"max", "percent"} { // a script that computed 0 must not take all
+		if part := c.Flags().Lookup(name); part.Changed && part.Value.String() == "0" {
+			return fmt.Errorf("%s: --%s 0 takes nothing: give 1 or more, or leave it out for all", d, name)
+		}
+	}
+	if f.rollout != (fleet.Waves{}) && (!class || f.rollout.Strategy == "") {
+		return fmt.Errorf("%s: a rollout needs --class ID and --rollout STRATEGY: it binds what review showed", d)
+	}
+	if f.pulls != "" && class {
+		return fmt.Errorf("%s: --pull-requests takes names, labels or --all: what each request holds follows from its mode", d)
+	}
+	return nil
+}
+
 func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) ([]*reconcile.Verdict, []error, error) {
 	if f.main {
 		return e.ApproveMain(ctx, sel.Names)
@@ -167,7 +190,7 @@ func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) (reconcile.Request, error) {
-	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost, AcceptEdits: f.edits, Unproved: f.unproved}
+	req := reconcile.Request{Verb: d, Replaces: f.rollout.Replaces, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost, AcceptEdits: f.edits, Unproved: f.unproved}
 	if len(f.classes) == 0 {
 		return req, nil
 	}

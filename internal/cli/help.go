@@ -27,7 +27,7 @@ var groups = []struct {
 }{
 	{"Start", []string{"init", "import", "create", "set", "demo"}},
 	{"Change", []string{"plan", "apply", "diff", "revert"}},
-	{"Review", []string{"status", "review", "approve", "propose", "reject", "discard"}},
+	{"Review", []string{"status", "review", "approve", "propose", "reject", "discard", "rollout"}},
 	{"Understand", []string{"blame", "impact", "edits"}},
 	{"Depend", []string{"resolve", "why", "why-not", "graph", "outdated", "explain"}},
 	{"Packages", []string{"catalog", "render", "check", "push", "pin"}},

@@ -344,6 +344,7 @@ func (a *app) options(store *gitrepo.Store, registries *ocirepo.Store) (o sessio
 	o = session.Options{
 		Git: store, OCI: registries, Dependencies: f.dependencies, Upgrade: f.upgrade, Platform: f.platform,
 		Config: reconcile.Config{
+			Now:    a.Now,
 			Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete, Named: f.named,
 			Concurrency: f.concurrency, Repositories: a.repositories, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 		},

@@ -28,6 +28,7 @@ A table counts the variants of each set; each variant counts once:
   TO REVIEW  a Draft or a proposal waits for you
   WAITING    you have to decide something first; WHY names it
   TO APPLY   the next apply writes something
+  ROLLOUT    a rollout publishes it; the column is left out if there is none
   LEAVING    the fleet no longer asks for it; apply --prune removes it
 
 WHY gives each reason once, with the variants that it is the reason for. If apply keeps
@@ -41,7 +42,7 @@ build of the current inputs, edits included.
 			a.fleet.only = append(a.fleet.only, args...)
 			return a.plan(c.Context(), (*reconcile.Engine).Survey, func(s *opening, plan *reconcile.Plan) error {
 				a.tellRequests(c.Context(), s, plan)
-				if err := a.printStatus(s, plan); err != nil || !exitCode || plan.Failed() {
+				if err := a.printStatus(c.Context(), s, plan); err != nil || !exitCode || plan.Failed() {
 					return err
 				}
 				if _, next := fleet.OverviewOf(plan, false).Next(); next != "" {
@@ -63,7 +64,7 @@ build of the current inputs, edits included.
 	return c
 }
 
-func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
+func (a *app) printStatus(ctx context.Context, s *opening, plan *reconcile.Plan) error {
 	switch a.output {
 	case "json", "yaml":
 		part := a.part(s)
@@ -90,6 +91,9 @@ func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 	}
 	a.printFailures(plan, true)
 	a.printProblems(plan)
+	if err == nil && len(s.fleet.Rollouts) > 0 {
+		err = printCarried(ctx, a, s)
+	}
 	if err != nil {
 		return err
 	}
@@ -118,10 +122,20 @@ func printVariants(a *app, plan *reconcile.Plan) error {
 	return err
 }
 
+// printCarried prints where rollouts are that are not over.
+func printCarried(ctx context.Context, a *app, s *opening) error {
+	list, _, err := reconcile.Rollouts(ctx, s.engine, nil) // what could not be read the plan reports
+	if err != nil {
+		return err
+	}
+	return printRollouts(a, list, false)
+}
+
 // printSets counts the variants of each set by what has to happen next, and ends with the
 // reasons, where no list of variants has them, and the summary of all.
 func printSets(a *app, plan *reconcile.Plan) error {
 	var rows [][]string
+	rollouts := fleet.OverviewOf(plan, false).Rollout > 0
 	for _, o := range fleet.OverviewsOf(plan) {
 		row := []string{cmp.Or(o.Set, "(no set)"), fmt.Sprint(o.Variants)}
 		for _, n := range []int{o.Live, o.ToReview, o.Waiting, o.ToApply, o.Failing, o.Held, o.Leaving} {
@@ -131,9 +145,16 @@ func printSets(a *app, plan *reconcile.Plan) error {
 			}
 			row = append(row, cell)
 		}
+		if rollouts {
+			row = append(row, fmt.Sprint(o.Rollout))
+		}
 		rows = append(rows, row)
 	}
-	if err := a.table([]string{"SET", "VARIANTS", "LIVE", "TO REVIEW", "WAITING", "TO APPLY", "FAILING", "HELD", "LEAVING"}, rows); err != nil {
+	header := []string{"SET", "VARIANTS", "LIVE", "TO REVIEW", "WAITING", "TO APPLY", "FAILING", "HELD", "LEAVING"}
+	if rollouts {
+		header = append(header, "ROLLOUT")
+	}
+	if err := a.table(header, rows); err != nil {
 		return err
 	}
 	if a.output != "wide" && len(a.fleet.only) == 0 {

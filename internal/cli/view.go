@@ -314,6 +314,9 @@ func short(commit string) string {
 // open revision.
 const toReview decide.Action = "review"
 
+// inRollout counts, in a summary, variants that a Rollout publishes.
+const inRollout decide.Action = "rollout"
+
 // tally counts variants, and their revisions by action: one that is up to date, or
 // that waits for review, counts where its variant has no other action.
 func tally(p *reconcile.Plan) (variants int, actions map[decide.Action]int) {
@@ -323,6 +326,8 @@ func tally(p *reconcile.Plan) (variants int, actions map[decide.Action]int) {
 		variants++
 		switch {
 		case slices.ContainsFunc(items, func(i *reconcile.Item) bool { return i.Action != decide.ActionNone }):
+		case slices.ContainsFunc(items, func(i *reconcile.Item) bool { return i.Rollout != "" && fleet.Open(i) }):
+			actions[inRollout]++
 		case slices.ContainsFunc(items, fleet.Open):
 			actions[toReview]++
 		default:
@@ -354,6 +359,7 @@ func summary(p *reconcile.Plan, done bool) string {
 		{decide.ActionRecord, "to record", "recorded"},
 		{decide.ActionWait, "waiting for a person", "waiting for a person"},
 		{decide.ActionFail, "failed", "failed"},
+		{inRollout, "in a rollout", "in a rollout"},
 		{toReview, "waiting for review", "waiting for review"},
 		{decide.ActionNone, "up to date", "up to date"},
 	}

@@ -312,7 +312,7 @@ func (a Activation) publish(o *Outcome, r Ruling) Ruling {
 
 // publishThere decides about an open revision that is up to date.
 func (a Activation) publishThere(o *Outcome, r Ruling) Ruling {
-	if o.From == nil || !o.From.Phase.Open() {
+	if o.From == nil || !o.From.Phase.Open() || o.Package.Rollout != "" {
 		return r
 	}
 	if o.From.Phase == lifecycle.Proposed {

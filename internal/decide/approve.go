@@ -176,11 +176,16 @@ func RefuseWanted(list []*Candidate, locks Locks, unread bool) {
 	}
 }
 
-// RefuseHeld refuses to publish or delete what a person holds.
-func RefuseHeld(list []*Candidate) {
+// RefuseHeld refuses to publish or delete what a person holds, and what a Rollout publishes,
+// but for the one of the name replaces.
+func RefuseHeld(list []*Candidate, replaces string) {
 	for _, c := range list {
-		if h := c.Package.Hold(); h != nil && c.Err == nil {
+		switch h, r := c.Package.Hold(), c.Package.Rollout; {
+		case c.Err != nil:
+		case h != nil:
 			c.Err = heldError(h, c.Identity)
+		case r != "" && r != replaces:
+			c.Err = fmt.Errorf("it is %s, which publishes it: to approve it by itself, run variform rollout stop %s %s, and apply", inRollout(c.Package), r, c.Unit().target())
 		}
 	}
 }

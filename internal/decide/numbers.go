@@ -133,7 +133,7 @@ func Retag(p *Package) (Ruling, *Package, bool) {
 		}
 	}
 	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Lost.Number, Ref: p.Lost.Ref}), revisions...)
-	next.Entries, next.Others, next.Trees, next.Numbers, next.tagged = p.Entries, p.Others, slices.Clone(p.Trees), p.Numbers, true
+	next.Entries, next.Others, next.Trees, next.Numbers, next.Rollout, next.tagged = p.Entries, p.Others, slices.Clone(p.Trees), p.Numbers, p.Rollout, true
 	return ruled(tag, fmt.Sprintf("tag %s is missing: set again at %s, where it was Published", RevisionName(p.Lost.Number), p.Lost.Ref.Commit.String()[:7])), next, true
 }
 

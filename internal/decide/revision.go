@@ -229,6 +229,9 @@ type Package struct {
 	// Reformatted reports that the registered branch holds Latest in another layout. That
 	// is no edit, and an update keeps it.
 	Reformatted bool
+	// Rollout is the name of the Rollout that publishes the open Draft, "" for none: until then
+	// no run changes the Draft, and no approval publishes it.
+	Rollout string
 	// Numbers are the commits of the registered branch, as far as it was looked at, that
 	// published a revision whose tag is missing. Lost is the newest of these revisions
 	// where it is newer than all tags, nil else.

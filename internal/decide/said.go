@@ -116,6 +116,8 @@ func discarding(id Identity, repo *Repository, p *Package, e record.Entry, names
 		return e, nil, errors.New("it has no open Draft of this fleet")
 	case h != nil:
 		return e, nil, heldError(h, id)
+	case p.Rollout != "":
+		return e, nil, fmt.Errorf("it is %s: run variform rollout stop %s first", inRollout(p), p.Rollout)
 	case len(out) == 0:
 		return e, nil, fmt.Errorf("it has several open revisions: %s: discard them by those names", joined(several))
 	case slices.ContainsFunc(out, func(d Discard) bool { return landed(d.Revision) }):

@@ -31,7 +31,7 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	list := []*Candidate{{Identity: wanted().Identity, Package: p}, {Package: webPackage(nil)}}
-	RefuseHeld(list)
+	RefuseHeld(list, "")
 	if s := saying(list[0].Err, "held by Ann: not now: variform hold --off c1/web"); s != "" || list[1].Err != nil {
 		t.Error(s, list[1].Err)
 	}
@@ -54,7 +54,7 @@ func TestHeldElsewhere(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	list := []*Candidate{{Identity: wanted().Identity, Package: p}}
-	RefuseHeld(list)
+	RefuseHeld(list, "")
 	if s := saying(list[0].Err, says+": variform hold --off c1/web --manager other takes that off"); s != "" {
 		t.Error(s)
 	}

@@ -186,7 +186,7 @@ func (p *Package) with(tag Tag, n int, repo *Repository) *Package {
 		}
 	}
 	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: n, Ref: ref}), revisions...)
-	next.Entries, next.Others, next.Numbers, next.tagged = p.Entries, p.Others, p.Numbers, true
+	next.Entries, next.Others, next.Numbers, next.Rollout, next.tagged = p.Entries, p.Others, p.Numbers, p.Rollout, true
 	next.Trees = slices.Clone(p.Trees)
 	at, _ := p.Tree(repo.Head)
 	next.Learn(tag.Commit, at)

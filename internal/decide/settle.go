@@ -184,6 +184,8 @@ func removals(o *Orphan) []Removal {
 	}
 	hold, there := o.Package.Hold(), len(o.Package.Heads()) > 0
 	switch {
+	case there && o.Package.Rollout != "":
+		return []Removal{{Ruling: ruled(Keep{}, gone+", and it is "+inRollout(o.Package)+": run variform rollout stop "+o.Package.Rollout)}}
 	case there && hold != nil:
 		return []Removal{{Ruling: ruled(Keep{}, gone+", and it is "+heldBy(hold))}}
 	case !there && o.Package.Spoken():

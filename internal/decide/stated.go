@@ -154,6 +154,27 @@ func (s *Saying) whose() string {
 	return ", in the record of manager " + s.In.Manager
 }
 
+// isCarried reports whether a Rollout publishes the open Draft, and no forge merged it.
+func isCarried(p *Package) bool {
+	if p.Rollout == "" || p.Open() == nil {
+		return false
+	}
+	draft, known := p.Tree(p.Open().Ref.Commit)
+	return !known || !slices.ContainsFunc(p.Trees, func(f Folder) bool { return f.Tree == draft && f.Commit != p.Open().Ref.Commit })
+}
+
+// NewerWaits is a warning that a newer version waits until a Rollout ends, "" where none does.
+func (o *Outcome) NewerWaits() string {
+	b, build := o.Intent.(Build)
+	if !build || o.Package.Rollout == "" || b.Inputs.Upstream == o.From.Inputs.Upstream {
+		return ""
+	}
+	return o.Source + " waits behind rollout " + o.Package.Rollout
+}
+
+// inRollout names the Rollout that publishes the package.
+func inRollout(p *Package) string { return "in rollout " + p.Rollout }
+
 // Hold is what a person said who holds a package as it is, in whosever record; nil
 // where nobody does.
 func (p *Package) Hold() *Saying {
@@ -176,13 +197,16 @@ func (p *Package) discarded() *Saying {
 	return nil
 }
 
-// Held leaves a package as it is that a person holds; false where nobody does.
+// Held leaves a package as it is that a person holds, or a Rollout publishes; false for
+// all others.
 func Held(p *Package) (Ruling, bool) {
-	h := p.Hold()
-	if h == nil {
-		return Ruling{}, false
+	switch h := p.Hold(); {
+	case h != nil:
+		return ruled(Wait{}, heldBy(h)), true
+	case isCarried(p):
+		return ruled(Nothing{}, inRollout(p)), true
 	}
-	return ruled(Wait{}, heldBy(h)), true
+	return Ruling{}, false
 }
 
 // HeldBy says who holds a package, and why; "" where nobody does.

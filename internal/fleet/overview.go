@@ -12,8 +12,8 @@ import (
 )
 
 // Overview counts variants by what has to happen next. Each variant counts once, in
-// the first group that applies in the order Failing, Held, ToApply, Waiting, ToReview,
-// Leaving, Live.
+// the first group that applies in the order Failing, Held, ToApply, Waiting, Rollout,
+// ToReview, Leaving, Live.
 type Overview struct {
 	Set      string // "" for variants that no set made, and for a whole fleet
 	Variants int
@@ -23,6 +23,7 @@ type Overview struct {
 	ToApply  int // the next apply writes something
 	Failing  int
 	Held     int
+	Rollout  int // a Rollout publishes it
 	Leaving  int // no longer in the fleet, and kept without --prune
 }
 
@@ -84,6 +85,8 @@ func (o *Overview) add(items []*reconcile.Item, done bool) {
 		o.ToApply++
 	case has(func(i *reconcile.Item) bool { return i.Action == decide.ActionWait }):
 		o.Waiting++
+	case has(func(i *reconcile.Item) bool { return i.Rollout != "" && Open(i) }):
+		o.Rollout++
 	case has(Open):
 		o.ToReview++
 	case has(func(i *reconcile.Item) bool { return i.Action == decide.ActionKeep }):

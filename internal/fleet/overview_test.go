@@ -93,6 +93,9 @@ func TestOverviewAddsUp(t *testing.T) {
 				if i.Set = set; r.IntN(8) == 0 {
 					i.Held = "Ann"
 				}
+				if r.IntN(8) == 0 {
+					i.Rollout = "web-v2-prod"
+				}
 				items = append(items, i)
 			}
 		}
@@ -100,10 +103,10 @@ func TestOverviewAddsUp(t *testing.T) {
 		whole := OverviewOf(plan, false)
 		var sum Overview
 		for _, o := range OverviewsOf(plan) {
-			if n := o.Live + o.ToReview + o.ToApply + o.Waiting + o.Failing + o.Held + o.Leaving; n != o.Variants {
+			if n := o.Live + o.ToReview + o.ToApply + o.Waiting + o.Failing + o.Held + o.Rollout + o.Leaving; n != o.Variants {
 				t.Fatalf("seed %d: set %q: %d of %d variants are counted", seed, o.Set, n, o.Variants)
 			}
-			sum = Overview{"", sum.Variants + o.Variants, sum.Live + o.Live, sum.ToReview + o.ToReview, sum.Waiting + o.Waiting, sum.ToApply + o.ToApply, sum.Failing + o.Failing, sum.Held + o.Held, sum.Leaving + o.Leaving}
+			sum = Overview{"", sum.Variants + o.Variants, sum.Live + o.Live, sum.ToReview + o.ToReview, sum.Waiting + o.Waiting, sum.ToApply + o.ToApply, sum.Failing + o.Failing, sum.Held + o.Held, sum.Rollout + o.Rollout, sum.Leaving + o.Leaving}
 		}
 		if diff := cmp.Diff(whole, sum); diff != "" || whole.Variants != variants {
 			t.Fatalf("seed %d: the sets' sum (-whole +sum):\n%s", seed, diff)

@@ -20,6 +20,7 @@ const (
 	revertsTrailer   = "Variform-Reverts"
 	classTrailer     = "Variform-Class"
 	unprovedTrailer  = "Variform-Unproved"
+	carriedTrailer   = "Variform-Carried"
 )
 
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
@@ -37,6 +38,8 @@ type Trailers struct {
 	Class string
 	// Unproved is why a person approved it although it could not be built.
 	Unproved string
+	// Carried is the tree of the Draft that a Rollout published upon a hotfix.
+	Carried string
 }
 
 // Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
@@ -139,7 +142,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}, {unprovedTrailer, t.Unproved}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}, {unprovedTrailer, t.Unproved}, {carriedTrailer, t.Carried}} {
 		if kv[1] == "" {
 			continue
 		}
@@ -171,7 +174,7 @@ func quoteText(text string) string {
 
 // clone is a copy that does not hold on to the message that it was read from.
 func (t Trailers) clone() Trailers {
-	for _, field := range []*string{&t.Variant, &t.Inputs, &t.Review, &t.Hydrated, &t.Reverts, &t.Class, &t.Unproved} {
+	for _, field := range []*string{&t.Variant, &t.Inputs, &t.Review, &t.Hydrated, &t.Reverts, &t.Class, &t.Unproved, &t.Carried} {
 		*field = strings.Clone(*field)
 	}
 	return t
@@ -313,6 +316,8 @@ func parseTrailers(message string) Trailers {
 			t.Class = strings.TrimSpace(value)
 		case unprovedTrailer:
 			t.Unproved = strings.TrimSpace(value)
+		case carriedTrailer:
+			t.Carried = strings.TrimSpace(value)
 		}
 	}
 	return t

@@ -117,7 +117,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, set fetch
 	var look []looked
 	sound := slices.DeleteFunc(slices.Clone(wants), func(w *decide.Want) bool { return w.Err != nil })
 	for repo, p := range r.packagesOf(sound) {
-		if _, held := decide.Held(p); !held {
+		if _, held := decide.Held(p); !held || p.Rollout != "" { // which may have been merged
 			look = append(look, looked{repo, p})
 		}
 	}

@@ -55,6 +55,8 @@ type Repo struct {
 	record gitrepo.RecordOf // without an author
 	// foreign is why the record is another fleet's.
 	foreign error
+	// rollouts are the Rollouts that publish a Draft, by its commit.
+	rollouts map[decide.Hash]string
 	// refs are the packages' refs, by path; they change with Packages.
 	refs map[string]*gitrepo.PackageRefs
 	// shallow are heads whose history was not looked behind.
@@ -222,8 +224,10 @@ func (r *Reader) newRepositories() {
 	r.repos, r.sorted = map[repoKey]*Repo{}, make([]*Repo, 0, len(r.cfg.Fleet.Repositories))
 	r.upstream = memo[upstreamKey, *decide.Upstream]{}
 	r.apart = memo[*Repo, *Repo]{}
+	rollouts := rolloutsOf(r.cfg.Fleet.Rollouts)
 	for _, obj := range r.cfg.Fleet.Repositories {
 		repo := newRepo(obj)
+		repo.rollouts = rollouts
 		repo.whole, repo.Elsewhere = r.OpenWhole, !r.has(ShardKey(obj))
 		repo.closed = repo.Elsewhere && !r.cfg.ReadAll && obj.Spec.Git != nil
 		r.repos[repoKey{obj.Namespace, obj.Name}] = repo
@@ -506,6 +510,9 @@ func (r *Repo) readTips(ctx context.Context) error {
 		p := decide.NewPackage(path, publishedOf(r.refs[path]), list...)
 		if p.Entries = rec.Package(path); rec != nil {
 			p.Doubt(r.record.Manager)
+		}
+		if open := p.Open(); open != nil && open.Ref.Commit != r.Head {
+			p.Rollout = r.rollouts[open.Ref.Commit]
 		}
 		r.Packages[path] = p
 	}
@@ -891,7 +898,7 @@ func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
 		for _, h := range list {
 			p := repo.Packages[h.path]
 			next := decide.NewPackage(p.Path, p.Tags, p.Heads()...)
-			next.Entries, next.Others = p.Entries, p.Others
+			next.Entries, next.Others, next.Rollout = p.Entries, p.Others, p.Rollout
 			repo.Packages[h.path] = next
 			paths = append(paths, h.path)
 		}

@@ -42,6 +42,8 @@ type Fleet struct {
 	// Installations say how the revisions of packages become active, and how
 	// many are kept.
 	Installations []*variformv1alpha1.Installation
+	// Rollouts are approvals that are published in waves: the Drafts that they name stay as they are.
+	Rollouts []*variformv1alpha1.Rollout
 	// Hidden says that one of the Problems may hide an Installation or a Catalog:
 	// what they say of versions and values is not known.
 	Hidden bool

@@ -25,6 +25,10 @@ type Verdict struct {
 	To     lifecycle.Phase // "" where a package was removed
 	Number int             // N of vN, once published
 	Commit string
+	// Carried is what a Rollout publishes instead of the Draft: the same change upon a hotfix,
+	// which is the tree Upon of the branch. nil publishes the Draft.
+	Carried []krm.File
+	Upon    decide.Hash
 }
 
 // ErrMoved says that a revision is not what the person saw.
@@ -388,17 +392,20 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	if err != nil {
 		return err
 	}
-	if err := r.ReadStart(ctx, v.Candidate, decide.Hash(h.was)); err != nil {
-		return err
+	says := trailers(v.Judged())
+	if v.Carried != nil {
+		says.Carried = tree.String()
+		tree, err = m.carry(ctx, v, h)
+	} else if err = r.ReadStart(ctx, v.Candidate, decide.Hash(h.was)); err == nil {
+		err = decide.Unmoved(v.Candidate, decide.Hash(h.was), tree)
 	}
-	if err := decide.Unmoved(v.Candidate, decide.Hash(h.was), tree); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := r.ReadNumbers(ctx, v.Package); err != nil {
 		return err
 	}
 	n := v.Package.Next()
-	says := trailers(v.Judged())
 	says.Class = v.Class
 	if v.Unprovable != nil {
 		says.Unproved, _, _ = strings.Cut(v.Unprovable.Error(), "\n")
@@ -409,6 +416,20 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	}
 	v.To, v.Number, v.Commit = lifecycle.Published, n, commit.String()
 	return nil
+}
+
+// carry returns the tree of what is published instead of a Draft, if the branch holds what that
+// was made upon.
+func (m *merger) carry(ctx context.Context, v *Verdict, h branchHead) (decide.Hash, error) {
+	there, err := v.Repo.TreeAt(ctx, decide.Hash(h.was), v.Package.Path)
+	if err == nil && there != v.Upon {
+		err = fmt.Errorf("branch %s %w in %s", v.Repo.Branch, ErrMoved, v.Package.Path)
+	}
+	if err != nil {
+		return decide.Hash{}, err
+	}
+	tree, err := m.batch.PackageTree(v.Carried)
+	return decide.Hash(tree), err
 }
 
 // put commits a package's tree to the registered branch and tags it as the package's next

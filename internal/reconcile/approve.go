@@ -41,6 +41,8 @@ type Request struct {
 	AcceptEdits bool
 	// Unproved publishes revisions that cannot be built on this machine. The approval says so.
 	Unproved bool
+	// Replaces is the Rollout that may publish what is approved: it ends with this.
+	Replaces string
 	// merges reports that a forge would merge it: who does so sees what a request shows.
 	merges bool
 }
@@ -64,21 +66,31 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, c := range chosen {
+		verdicts = append(verdicts, &Verdict{Candidate: c, Repo: e.read.Repo(c.Namespace, c.Repository), Commit: c.Head.Ref.Commit.String()})
+	}
+	unlocked, err := carryOut(ctx, e, s, req.Verb, verdicts, needs(chosen))
+	if unlocked != nil {
+		problems = append(problems, unlocked)
+	}
+	return verdicts, problems, err
+}
+
+// carryOut pushes decisions. unlocked is why targets could not be resolved for their locks; with an
+// error nothing was tried, or the context ended.
+func carryOut(ctx context.Context, e *Engine, s *observe.Snapshot, verb decide.Verb, verdicts []*Verdict, needs decide.Needs) (unlocked, err error) {
 	signature, err := gitrepo.UserSignature(ctx, e.cfg.Now())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	byRepo := map[observe.Repository][]*Verdict{}
-	for _, c := range chosen {
-		v := &Verdict{Candidate: c, Repo: e.read.Repo(c.Namespace, c.Repository), Commit: c.Head.Ref.Commit.String()}
-		verdicts = append(verdicts, v)
+	byRepo, chosen := map[observe.Repository][]*Verdict{}, []*decide.Candidate{}
+	for _, v := range verdicts {
 		byRepo[v.Repo.Git] = append(byRepo[v.Repo.Git], v)
+		chosen = append(chosen, v.Candidate)
 	}
-	a := &publish.Approver{Read: e.read, Verb: req.Verb, Needs: needs(chosen), Signature: signature}
-	if req.Verb == decide.Approve {
-		if err := readLocks(ctx, e, s, chosen); err != nil {
-			problems = append(problems, err)
-		}
+	a := &publish.Approver{Read: e.read, Verb: verb, Needs: needs, Signature: signature}
+	if verb == decide.Approve {
+		unlocked = readLocks(ctx, e, s, chosen)
 		a.Lock = newLocker(e.newRun(s, false)).after
 	}
 	g, gctx := errgroup.WithContext(ctx)
@@ -91,7 +103,7 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 	}
 	_ = g.Wait()
 	e.published(verdicts)
-	return verdicts, problems, ctx.Err()
+	return unlocked, ctx.Err()
 }
 
 // Check says which of the revisions that were read last by Open approve would refuse,
@@ -193,7 +205,7 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 			needs = func(part []*decide.Candidate) decide.Needs { return decide.NewNeeds(part, open, locks, named, stands) }
 		}
 		decide.OneEach(chosen)
-		decide.RefuseHeld(chosen)
+		decide.RefuseHeld(chosen, req.Replaces)
 		decide.RefuseWanted(chosen, locks, len(e.cfg.Fleet.Problems)+len(problems) > 0)
 		e.refuseOutdated(ctx, s, chosen)
 		e.readLost(ctx, chosen)

@@ -74,6 +74,8 @@ type Item struct {
 	Attention []string
 	// Held says who holds the package, and why; "" where nobody does.
 	Held string
+	// Rollout is the name of the Rollout that publishes the open Draft, "" for none.
+	Rollout string
 	// Proof is what is known of an open revision without building it; nil where
 	// packages are built.
 	Proof *decide.Proof

@@ -292,7 +292,7 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	}
 	if ruling, held := decide.Held(s.pkg); held && r.cfg.take == nil {
 		s.waits(w, ruling)
-		if !r.building {
+		if !r.building || s.pkg.Rollout != "" {
 			r.unheld(ctx, s)
 		}
 		return nil
@@ -313,8 +313,12 @@ func (r *run) unheld(ctx context.Context, s *subject) {
 		return
 	}
 	for _, f := range free.revisions {
-		if f.outcome.From != nil && f.outcome.From.Ref == v.outcome.From.Ref {
-			v.unheld = f.outcome.Proof()
+		if f.outcome.From == nil || f.outcome.From.Ref != v.outcome.From.Ref {
+			continue
+		}
+		v.unheld = f.outcome.Proof()
+		if why := f.outcome.NewerWaits(); why != "" {
+			v.outcome.Warnings = append(v.outcome.Warnings, why)
 		}
 	}
 }
@@ -1015,7 +1019,7 @@ func (r *run) row(s *subject, at *decide.Revision) *Item {
 	}
 	if s.pkg != nil && s.repo != nil {
 		item.Path = s.pkg.Path
-		item.Held = decide.HeldBy(s.pkg)
+		item.Held, item.Rollout = decide.HeldBy(s.pkg), s.pkg.Rollout
 		item.downstreams = s.pkg.Downstreams(func(h *decide.Revision) bool { return r.manager.Signed(h.Owner, w.Namespace) })
 	}
 	if s.up != nil && s.up.Err == nil && s.err == nil {

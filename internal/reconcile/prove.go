@@ -97,6 +97,9 @@ func again(q decide.Question) []*decide.Question {
 func (v *revision) unconfirmed() bool {
 	rule, ok := v.outcome.Intent.(decide.Rule)
 	stays := ok && rule.Err == nil && rule.Decision == decide.Nothing{}
+	if stays && v.outcome.Package.Rollout != "" { // its content was approved
+		return false
+	}
 	return (stays || v.outcome.Tried && v.outcome.Same) && v.outcome.Unconfirmed()
 }
 

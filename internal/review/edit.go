@@ -65,6 +65,30 @@ func Edits(before, after *krm.Package) ([]Edit, error) {
 	return diffPackages(&Change{Before: before, After: after})
 }
 
+// ChangeDigest returns a digest of what after changes in before: of each edit the file, the resource,
+// the field, the operation and the new value. What was there before is no part of it, nor is
+// what a Kptfile records of where it comes from.
+func ChangeDigest(before, after *krm.Package) (string, error) {
+	d := &differ{norm: newNormaliser(nil)}
+	if err := d.packages(before, after); err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, f := range d.edits {
+		_, now, changed := strings.Cut(f.Digest, "..") // of a file, both sides
+		if !changed {
+			now = f.Digest
+		}
+		if f.was != nil || f.is != nil {
+			now = valueText(f.is)
+		}
+		lines = append(lines, fmt.Sprintf("%q %q %q %q %q %q", f.File, f.ID, f.Field, f.Op, f.After, now))
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
 // Within reports whether another edit touches what this one did: the same field
 // of the same resource, one around it or one below it.
 func (e Edit) Within(o Edit) bool {

@@ -142,6 +142,10 @@ func (c *collector) finish() *Fleet {
 			f.Catalogs = append(f.Catalogs, o)
 		case *variformv1alpha1.PackageLock:
 			f.Locks = append(f.Locks, o)
+		case *variformv1alpha1.Rollout:
+			f.Rollouts = append(f.Rollouts, o)
+		case *variformv1alpha1.RolloutStrategy:
+			f.Strategies = append(f.Strategies, o)
 		}
 	}
 	f.objects = slices.SortedFunc(slices.Values(f.Objects), func(a, b *Object) int { return a.compare(b.Key) })

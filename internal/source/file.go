@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	_ "time/tzdata" // of calendars: an image may have none
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -201,7 +202,7 @@ func acted(kind string) bool {
 	switch kind {
 	case v1alpha1.KindRepository, v1alpha1.KindPackageVariant, v1alpha2.KindPackageVariantSet,
 		variformv1alpha1.KindInstallation, variformv1alpha1.KindCatalog, variformv1alpha1.KindPackageLock,
-		variformv1alpha1.KindFleet:
+		variformv1alpha1.KindFleet, variformv1alpha1.KindRollout, variformv1alpha1.KindRolloutStrategy:
 		return true
 	default:
 		return false

@@ -102,6 +102,9 @@ type Fleet struct {
 	Catalogs []*variformv1alpha1.Catalog
 	// Locks are the recorded answers of the resolver.
 	Locks []*variformv1alpha1.PackageLock
+	// Rollouts are approvals that are published in waves, Strategies those to choose from.
+	Rollouts   []*variformv1alpha1.Rollout
+	Strategies []*variformv1alpha1.RolloutStrategy
 	// Offered are versions of packages that documents of other systems are.
 	Offered []resolver.Package
 	// Objects are all other KRM objects: to be targeted or injected.

@@ -11,7 +11,7 @@ import (
 )
 
 // order is that of the kinds in the page of all fields.
-var order = []string{"PackageVariantSet", "PackageVariant", "Repository", "PackageManifest", "Installation", "Catalog", "PackageLock", "Fleet", "InjectConfig"}
+var order = []string{"PackageVariantSet", "PackageVariant", "Repository", "PackageManifest", "Installation", "Catalog", "PackageLock", "Fleet", "RolloutStrategy", "Rollout", "InjectConfig"}
 
 // Fields is the page of every field of every kind, made from their schemas.
 func Fields(files map[string][]byte) ([]byte, error) {

@@ -40,6 +40,8 @@ var kinds = map[string]any{
 	v1alpha1.KindPackageLock:             v1alpha1.PackageLock{},
 	v1alpha1.KindInjectConfig:            v1alpha1.InjectConfig{},
 	v1alpha1.KindFleet:                   v1alpha1.Fleet{},
+	v1alpha1.KindRollout:                 v1alpha1.Rollout{},
+	v1alpha1.KindRolloutStrategy:         v1alpha1.RolloutStrategy{},
 }
 
 // versionOf is a kind's apiVersion.

@@ -25,6 +25,9 @@ const (
 	KindPackageLock     = "PackageLock"
 
 	KindFleet = "Fleet"
+
+	KindRollout         = "Rollout"
+	KindRolloutStrategy = "RolloutStrategy"
 )
 
 // Labels and annotations.
