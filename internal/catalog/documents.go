@@ -27,7 +27,7 @@ func documentsAt(ctx context.Context, repo *gitrepo.Repo, s *v1alpha1.CatalogSou
 		return problem(err)
 	}
 	for _, f := range files {
-		if f.Mode == krm.Symlink {
+		if f.Mode == krm.Symlink || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(f.Path)) {
 			continue
 		}
 		docs, err := foreign.Whole(f.Path, f.Data)

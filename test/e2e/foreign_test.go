@@ -54,13 +54,14 @@ func TestCarvel(t *testing.T) {
 		"packages/shop.example.org/2.0.0.yml": carvelPackage("shop.example.org", "2.0.0", ""),
 		"packages/db.example.org/all.yaml":    carvelPackage("db.example.org", "13.0.0", "") + "---\n" + carvelPackage("db.example.org", "14.1.0", "  kubernetesVersionSelection: {constraints: \">=1.28\"}\n"),
 		"packages/db.example.org/bad.yaml":    "apiVersion: data.packaging.carvel.dev/v1alpha1\nkind: Package\nmetadata: {name: x}\nspec:\n  refName: db.example.org\n",
-		"packages/README.md":                  "packages\n",
+		"packages/README.md":                  "# data.packaging.carvel.dev/v1alpha1: a\n- b: c: d\n",
 	})
 	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - git: {repo: "+w.url("catalog")+", directory: packages, ref: main}\n")
 	w.write("install.yaml", packageInstall)
 
 	r := w.mustRun(1, "catalog", "list", "-o", "name")
 	w.contains(r.out, "db.example.org@13.0.0\ndb.example.org@14.1.0\nshop.example.org@1.0.0\nshop.example.org@1.2.0\nshop.example.org@2.0.0\n")
+	w.lacks(r.err, "README.md")
 	w.contains(r.err, "db.example.org/bad.yaml", "a Package needs spec.refName and spec.version")
 
 	r = w.mustRun(0, "resolve", "--platform", "kubernetes=1.31.0")
