@@ -573,7 +573,7 @@ func (a *Answer) Causes() (out []error) {
 	for _, ref := range slices.Sorted(maps.Keys(a.Failed)) {
 		err := a.Failed[ref]
 		same := func(o error) bool { // a list of faults cannot be compared
-			return reflect.ValueOf(o).Comparable() && o == err || o.Error() == err.Error()
+			return errors.Is(o, err) || o.Error() == err.Error()
 		}
 		if !slices.ContainsFunc(out, same) {
 			out = append(out, err)
