@@ -436,7 +436,7 @@ func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 	order, same := failures(p)
 	for _, text := range order {
 		first, more := same[text][0], same[text][1:]
-		if cut && !strings.Contains(first.Err.Error(), "\n") {
+		if text := first.Err.Error(); cut && !strings.Contains(text, "\n") && (a.output != "wide" || shortened(text, maxError) == text) {
 			continue
 		}
 		a.fail("error: %s: %s", first.Identity, first.Err)
@@ -445,10 +445,13 @@ func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 			for _, i := range more {
 				names = append(names, i.String())
 			}
-			a.fail("error: the same for %s (%s): %s", count.Of(len(more), "more variant"), strings.Join(decide.Limit(names, 3), ", "), shortened(firstLine(text), 120))
+			a.fail("error: the same for %s (%s): %s", count.Of(len(more), "more variant"), strings.Join(decide.Limit(names, 3), ", "), shortened(firstLine(text), maxError))
 		}
 	}
 }
+
+// maxError is how long an error may be that a wide table alone tells.
+const maxError = 120
 
 // failures groups the items that failed by their cause, in the plan's order.
 func failures(p *reconcile.Plan) (order []string, same map[string][]*reconcile.Item) {

@@ -59,7 +59,8 @@ func TestRows(t *testing.T) {
 				item("", "c1", "variform-lock", decide.ActionCreate),
 			},
 			rows: []Row{
-				{"db", decide.ActionCreate, []string{"c1/apps/db"}}, {"variform-lock", decide.ActionCreate, []string{"c1/variform-lock"}},
+				{"db", decide.ActionCreate, []string{"c1/apps/db"}},
+				{"variform-lock", decide.ActionCreate, []string{"c1/variform-lock"}},
 				{"web", decide.ActionCreate, []string{"c1/apps/web"}},
 			},
 			reasons: []Reason{{"db", "new", nil}, {"web", "new", nil}},
