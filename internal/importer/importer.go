@@ -166,6 +166,13 @@ func Import(ctx context.Context, folders []Folder, o Options) (*Result, error) {
 		}
 	}
 	readable := open
+	if len(open) < leastFolders {
+		why := ""
+		for _, s := range out.Skipped[:min(len(out.Skipped), 3)] {
+			why += fmt.Sprintf("; %s: %s", s.Path, s.Why)
+		}
+		return nil, fmt.Errorf("%d of %d folders can be imported, and a common base needs two%s", len(open), len(folders), why)
+	}
 	for len(open) >= max(leastFolders, least*len(readable)/100) && len(out.Packages) < mostPackages {
 		name := o.Package
 		if n := len(out.Packages); n > 0 {
@@ -331,7 +338,7 @@ func read(in Folder) (*folder, error) {
 		return f, nil
 	}
 	f.pkg = p
-	seen := map[string]int{}
+	named := map[string]int{}
 	for _, r := range p.Resources() {
 		if path.Base(r.Path()) == kptfilev1.KptFileName || r.Group() == "kustomize.config.k8s.io" {
 			continue
@@ -342,10 +349,13 @@ func read(in Folder) (*folder, error) {
 		}
 		kind := r.Kind() + "." + r.Group()
 		key := kind + "/" + f.template(r.Name())
-		if seen[key]++; seen[key] > 1 {
-			key += "/" + f.template(r.Namespace()) + "/" + r.Path()
-		}
+		named[key]++
 		f.resources = append(f.resources, &resource{Resource: r, key: key, kind: kind, fields: leaves(r.Node().YNode())})
+	}
+	for _, r := range f.resources {
+		if named[r.key] > 1 { // in several namespaces
+			r.key += "/" + f.template(r.Namespace()) + "/" + r.Path()
+		}
 	}
 	slices.SortStableFunc(f.resources, func(a, b *resource) int { return strings.Compare(a.key, b.key) })
 	return f, nil

@@ -327,3 +327,30 @@ func TestNoBase(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNamespaces: resources of one name in two namespaces are two resources.
+func TestNamespaces(t *testing.T) {
+	in := func(namespace, x string) string {
+		return strings.Replace(configMap("same", "  x: "+x+"\n"), "  name: same\n", "  name: same\n  namespace: "+namespace+"\n", 1)
+	}
+	var folders []importer.Folder
+	for i := range 8 {
+		x := []string{"1", "2"}[i%2]
+		folders = append(folders, folder(fmt.Sprintf("f%d", i), "c.yaml", in("one", x)+"---\n"+in("two", "7")))
+	}
+	p := find(t, folders).Packages[0]
+	if got := text(p.Files)["set-fields.yaml"]; !strings.Contains(got, "{kind: ConfigMap, namespace: one, name: same, file: c.yaml}") {
+		t.Error(got)
+	}
+	if got, want := text(p.Files)["c.yaml"], in("one", "1")+"---\n"+in("two", "7"); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+// TestUnreadable: what keeps folders from being imported is named.
+func TestUnreadable(t *testing.T) {
+	_, err := importer.Import(context.Background(), []importer.Folder{folder("a", "x.yaml", "a: [\n"), folder("b", "c.yaml", configMap("c", "  a: b\n"))}, importer.Options{Package: "p"})
+	if err == nil || !strings.HasPrefix(err.Error(), "1 of 2 folders can be imported, and a common base needs two; a: x.yaml:1: ") {
+		t.Error(err)
+	}
+}
