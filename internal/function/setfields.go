@@ -1,7 +1,6 @@
 package function
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -66,14 +65,11 @@ func SetFields(_ context.Context, c *Call) error {
 		return nil
 	}
 	s := fieldSetter{Call: c, renamed: map[string]*yaml.Node{}, seen: map[*krm.Resource]bool{}}
-	text, err := c.Config.String()
-	if err == nil {
-		d := yaml.NewDecoder(bytes.NewBufferString(text))
-		d.KnownFields(true)
-		err = d.Decode(&s.config)
+	s.unknown()
+	if err := c.Config.YNode().Decode(&s.config); err != nil { // not by way of a text: a table of values is long
+		c.configResult(fn.Error, "", "functionConfig: %v", err)
 	}
-	if err != nil {
-		c.configResult(fn.Error, "", "functionConfig: %s", strings.ReplaceAll(err.Error(), " in type function.FieldRule", " of fields[]"))
+	if c.failed() {
 		return nil
 	}
 	s.plan()
@@ -112,6 +108,28 @@ func isIdentity(path string) bool { return path == "metadata.name" || path == "m
 
 func renameKey(s FieldSelector, path string) string {
 	return strings.Join([]string{s.Kind, s.Namespace, s.Name, path}, "\x00")
+}
+
+// unknown reports keys of the functionConfig that nothing reads.
+func (s *fieldSetter) unknown() {
+	check := func(n *yaml.Node, at string, keys ...string) {
+		for k := range yamltree.Fields(n) {
+			if !contains(keys, k.Value) {
+				s.configResult(fn.Error, at, "functionConfig: unknown field %q in %s; there are %q", k.Value, orRoot(at), keys)
+			}
+		}
+	}
+	root := s.Config.YNode()
+	check(root, "", "apiVersion", "kind", "metadata", "spec", "fields")
+	for i, rule := range yamltree.Items(root, "fields") {
+		at := fmt.Sprintf("fields[%d]", i)
+		check(rule, at, "name", "value", "from", "values", "targets")
+		for j, target := range yamltree.Items(rule, "targets") {
+			at := fmt.Sprintf("%s.targets[%d]", at, j)
+			check(target, at, "select", "fieldPaths", "optional")
+			check(yamltree.Child(target, "select"), at+".select", "group", "kind", "namespace", "name", "file")
+		}
+	}
 }
 
 // plan lists what is to be set.
