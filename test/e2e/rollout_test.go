@@ -121,6 +121,17 @@ func TestRolloutHotfix(t *testing.T) {
 	w.wantActions(w.mustApply(), map[string]string{"c3/web": "update"})
 }
 
+// A hotfix that is a part of the approved change leaves another change to approve, though
+// nothing conflicts.
+func TestRolloutHotfixOfAPart(t *testing.T) {
+	t.Parallel()
+	w := rolledOut(t, "", "c1", "c2")
+	w.edit("c1", "main", "web/deployment.yaml", "web:1.0", "web:2.0")
+	before := w.refs()
+	w.contains(w.at(1, "rollout", "advance").out, "c1/web needs an approval of its own: with what branch main holds, it is another change")
+	w.unchanged(before)
+}
+
 // What others push to Drafts publishes nothing that was not approved, and nothing earlier.
 func TestRolloutForgedAndDeletedDrafts(t *testing.T) {
 	t.Parallel()
