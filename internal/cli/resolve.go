@@ -520,6 +520,9 @@ func newExplain(a *app) *cobra.Command {
 // explain are the rows of what some names mean, an Installation or the package of a variant, or of all that is asked for.
 func (a *app) explain(ctx context.Context, r *resolved, names []string) (rows [][]string, err error) {
 	unknown, known := slices.Clone(names), []string{}
+	for _, i := range r.wanted.Installations { // also without an answer
+		known = append(known, i.Name)
+	}
 	for i := range r.targets {
 		t := &r.targets[i]
 		t.Alone(ctx, func(w resolver.Request, installations []string, res *resolver.Resolution, err error) {

@@ -130,7 +130,7 @@ func NewNeeds(chosen, all []*Candidate, locks, named Locks, stands Standing) Nee
 	return n
 }
 
-// met says that one of some packages gives what a package needs, where that sees it.
+// met reports whether one of some packages gives what a package needs, where that sees it.
 func met(r *resolver.Requirement, of string, among map[string]*resolver.Package) bool {
 	for ref, p := range among {
 		if sees(r, of, ref, p) && r.MetBy(p) {
