@@ -83,7 +83,7 @@ func failed(p *reconcile.Plan) error {
 		return nil
 	}
 	causes, _ := failures(p)
-	n := len(problemsOf(p)) + len(causes)
+	n := len(fleet.OncePerText(problemsOf(p))) + len(causes)
 	if n == 0 && len(p.Braked) > 0 {
 		return findings{"deletions are braked: nothing of them went"}
 	}

@@ -89,7 +89,7 @@ func (a *app) printStatus(ctx context.Context, s *opening, plan *reconcile.Plan)
 	if err == nil {
 		err = printSets(a, plan)
 	}
-	a.printFailures(plan, true)
+	a.printFailures(plan, a.output == "wide" || len(a.fleet.only) > 0)
 	a.printProblems(plan)
 	if err == nil && len(s.fleet.Rollouts) > 0 {
 		err = printCarried(ctx, a, s)
@@ -158,12 +158,12 @@ func printSets(a *app, plan *reconcile.Plan) error {
 		return err
 	}
 	if a.output != "wide" && len(a.fleet.only) == 0 {
-		_, reasons := fleet.Rows(plan, plan.Items)
+		_, reasons := fleet.Rows(plan.Items)
 		if err := printReasons(a, reasons); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(a.Out, summary(plan, false))
+	_, err := fmt.Fprintf(a.Out, "\n%s\n", summary(plan, false))
 	return err
 }
 

@@ -170,7 +170,7 @@ func printTable(a *app, s *opening, p *reconcile.Plan, done bool) error {
 		}
 		err = a.table([]string{"VARIANT", "ACTION", "DRAFT", "WHY", "NAME", "SET", "UPSTREAM", "REF", "COMMIT"}, rows)
 	} else {
-		err = printRows(a, p, slices.DeleteFunc(slices.Clone(p.Items), func(i *reconcile.Item) bool {
+		err = printRows(a, slices.DeleteFunc(slices.Clone(p.Items), func(i *reconcile.Item) bool {
 			return i.Action == decide.ActionNone && !i.Told // it is as it is to be, with nothing to tell
 		}))
 	}
@@ -228,8 +228,8 @@ func shellWord(s string) string {
 const maxReasons = 5
 
 // printRows shows what happens to the variants of each set, and why.
-func printRows(a *app, p *reconcile.Plan, items []*reconcile.Item) error {
-	rows, reasons := fleet.Rows(p, items)
+func printRows(a *app, items []*reconcile.Item) error {
+	rows, reasons := fleet.Rows(items)
 	var table [][]string
 	set := ""
 	for _, r := range rows {
@@ -239,10 +239,17 @@ func printRows(a *app, p *reconcile.Plan, items []*reconcile.Item) error {
 		}
 		set = r.Set
 	}
+	if len(table) == 0 {
+		return nil
+	}
 	if err := a.table([]string{"SET", "ACTION", "VARIANTS", "WHERE"}, table); err != nil {
 		return err
 	}
-	return printReasons(a, reasons)
+	if err := printReasons(a, reasons); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.Out)
+	return err
 }
 
 // printReasons shows why variants of each set are as they are.
@@ -251,12 +258,14 @@ func printReasons(a *app, reasons []fleet.Reason) error {
 		return nil
 	}
 	var why [][]string
-	of := map[string]int{}
+	set, of := "", map[string]int{}
 	for _, r := range reasons {
 		name, text := "  "+r.Set, firstLine(r.Text)
-		if of[r.Set]++; of[r.Set] > 1 {
+		if r.Set == set {
 			name = " "
 		}
+		set = r.Set
+		of[r.Set]++
 		if len(r.Names) > 0 {
 			text += " (" + folded(review.Ranges(r.Names)) + ")"
 		}
@@ -270,11 +279,7 @@ func printReasons(a *app, reasons []fleet.Reason) error {
 	if _, err := fmt.Fprintln(a.Out); err != nil {
 		return err
 	}
-	if err := a.table([]string{"WHY"}, why); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(a.Out)
-	return err
+	return a.table([]string{"WHY"}, why)
 }
 
 // row is the line of one item in a wide table.
@@ -381,7 +386,7 @@ func summary(p *reconcile.Plan, done bool) string {
 
 // printDetails lists conflicts, whole errors and warnings on stderr.
 func (a *app) printDetails(p *reconcile.Plan) {
-	a.printFailures(p, true)
+	a.printFailures(p, a.output == "wide")
 	var warnings []string
 	causes := map[string]int{}
 	for _, i := range p.Items {
@@ -436,7 +441,7 @@ func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 	order, same := failures(p)
 	for _, text := range order {
 		first, more := same[text][0], same[text][1:]
-		if text := first.Err.Error(); cut && !strings.Contains(text, "\n") && (a.output != "wide" || shortened(text, maxError) == text) {
+		if text := first.Err.Error(); cut && shortened(firstLine(text), maxError) == text {
 			continue
 		}
 		a.fail("error: %s: %s", first.Identity, first.Err)
@@ -479,7 +484,7 @@ func printStops(a *app, p *reconcile.Plan) {
 	for _, b := range p.PruneBlocked {
 		a.note("warning: nothing is deleted in this run: %s", b)
 	}
-	for _, e := range problemsOf(p) {
+	for _, e := range fleet.OncePerText(problemsOf(p)) {
 		a.fail("error: %s", e)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/variantgen"
 )
@@ -56,4 +57,32 @@ func (c Cause) With(message string) string {
 		return message
 	}
 	return fmt.Sprintf("%s; the same for %s: %s", message, count.Of(len(c.More), "more target"), strings.Join(decide.Limit(c.More, 3), "; "))
+}
+
+// atLine is the file and line that a problem begins with.
+var atLine = lazyregexp.New(`^(\S+:[0-9]+): `)
+
+// OncePerText makes one of problems that differ in the file and line alone, in the order of
+// the first of each.
+func OncePerText(problems []string) []string {
+	var out []string
+	first, more := map[string]int{}, map[int][]string{}
+	for _, p := range problems {
+		at := atLine.Regexp().FindStringSubmatch(p)
+		if at == nil {
+			out = append(out, p)
+			continue
+		}
+		text := strings.TrimPrefix(p, at[0])
+		if n, seen := first[text]; seen {
+			more[n] = append(more[n], at[1])
+			continue
+		}
+		first[text] = len(out)
+		out = append(out, p)
+	}
+	for n, places := range more {
+		out[n] += "; the same at " + strings.Join(decide.Limit(places, 3), ", ")
+	}
+	return out
 }

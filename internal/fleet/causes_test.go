@@ -49,3 +49,11 @@ func TestCauses(t *testing.T) {
 		t.Error("the plan changed")
 	}
 }
+
+func TestOncePerText(t *testing.T) {
+	got := OncePerText([]string{"a.yaml:3: bad", "no place", "b.yaml:1: worse", "a.yaml:9: bad", "no place", "c.yaml:1: bad", "d.yaml:2: bad", "e.yaml:2: bad"})
+	want := []string{"a.yaml:3: bad; the same at a.yaml:9, c.yaml:1, d.yaml:2, and 1 more", "no place", "b.yaml:1: worse", "no place"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

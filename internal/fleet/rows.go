@@ -27,11 +27,9 @@ type Reason struct {
 }
 
 // Rows groups items by set and action, and finds the reasons of each set: messages that
-// differ in the variants' own names alone are one reason. Both are sorted by set, and
-// otherwise in the order of the items. The items are of the plan, whose problems are not
-// repeated as reasons.
-func Rows(p *reconcile.Plan, items []*reconcile.Item) ([]Row, []Reason) {
-	failures := p.Failures()
+// differ in the variants' own names alone are one reason. Errors are none: they are told
+// by themselves. Both are sorted by set, and otherwise in the order of the items.
+func Rows(items []*reconcile.Item) ([]Row, []Reason) {
 	type rowKey struct {
 		set    string
 		action decide.Action
@@ -53,13 +51,10 @@ func Rows(p *reconcile.Plan, items []*reconcile.Item) ([]Row, []Reason) {
 			rowOrder = append(rowOrder, rows[key])
 		}
 		rows[key].Names = addName(rows[key].Names, name)
-		texts := ReasonsOf(i)
 		if i.Err != nil {
-			if texts = nil; slices.Contains(failures, i) {
-				texts = []string{i.Err.Error()}
-			}
+			continue
 		}
-		for _, text := range texts {
+		for _, text := range ReasonsOf(i) {
 			cause := reasonKey{set, review.Cause(text, i.Aliases())}
 			if reasons[cause] == nil {
 				reasons[cause] = &Reason{Set: set, Text: text}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/decide"
-	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/reconcile"
 )
 
@@ -22,12 +21,10 @@ func TestRows(t *testing.T) {
 	}
 	unproved := item("web", "c2", "web", decide.ActionNone)
 	unproved.Proof = &decide.Proof{Why: "nobody built it", Unmet: []decide.Gate{{Type: "ready"}}}
-	away := &observe.RepositoryError{Namespace: "default", Name: "c1", Err: errors.New("it is away")}
 	for name, tc := range map[string]struct {
-		items    []*reconcile.Item
-		problems []error
-		rows     []Row
-		reasons  []Reason
+		items   []*reconcile.Item
+		rows    []Row
+		reasons []Reason
 	}{
 		"nothing": {},
 		"one reason of a whole set needs no names": {
@@ -44,14 +41,14 @@ func TestRows(t *testing.T) {
 			reasons: []Reason{{"web", "moved", []string{"c1/web", "c2/web"}}, {"web", "edited", []string{"c1/web"}}, {"web", "new", []string{"c3/web"}}},
 		},
 		"a message with the variant's own names is one reason": {
+			items:   []*reconcile.Item{item("web", "c1", "web", decide.ActionWait, "deleted: recreate c1/web"), item("web", "c2", "web", decide.ActionWait, "deleted: recreate c2/web")},
+			rows:    []Row{{"web", decide.ActionWait, []string{"c1/web", "c2/web"}}},
+			reasons: []Reason{{"web", "deleted: recreate c1/web", nil}},
+		},
+		"an error is no reason": {
 			items:   []*reconcile.Item{failing("web", "c1", "web", "no Params named c1"), failing("web", "c2", "web", "no Params named c2")},
 			rows:    []Row{{"web", decide.ActionFail, []string{"c1/web", "c2/web"}}},
-			reasons: []Reason{{"web", "no Params named c1", nil}},
-		},
-		"a problem of the plan is no reason": {
-			items:    []*reconcile.Item{{Identity: decide.Identity{Namespace: "default", Repository: "c1", Package: "web"}, Set: "web", Action: decide.ActionFail, Err: away}},
-			problems: []error{away},
-			rows:     []Row{{"web", decide.ActionFail, []string{"c1/web"}}},
+			reasons: nil,
 		},
 		"sets in order, packages without a set by their name": {
 			items: []*reconcile.Item{
@@ -77,7 +74,7 @@ func TestRows(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows, reasons := Rows(&reconcile.Plan{Items: tc.items, Problems: tc.problems}, tc.items)
+			rows, reasons := Rows(tc.items)
 			if d := cmp.Diff(tc.rows, rows); d != "" {
 				t.Errorf("rows (-want +got):\n%s", d)
 			}

@@ -94,7 +94,7 @@ func TestShards(t *testing.T) {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
 			f := f.at(t)
 			if round > 0 { // an update, of which some was approved
-				f.must("peace", "approve", f.names[round], f.names[round+1])
+				f.must("peace", "approve", f.names[round%len(f.names)], f.names[(round+1)%len(f.names)])
 				f.publish(round + 1)
 				f.wantOf(round+1, func(string, int) bool { return true })
 				// One that is made from another's, as long as that is its upstream: the next
