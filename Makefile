@@ -166,7 +166,7 @@ e2e: build ## the command and the functions from outside, against real parts whe
 	$(GO) test -count=1 $$($(GO) list ./test/... | grep -vE '/test/(conformance|bench)')
 
 forge: bin/tools/gitea ## a fleet on a real forge, Gitea (it is built once, which takes minutes and gcc)
-	GITEA=$(CURDIR)/bin/tools/gitea GITEA_ROOT=$$(cd tools/gitea && $(GO) list -m -f '{{.Dir}}' code.gitea.io/gitea) $(GO) test -count=1 ./test/forge
+	GITEA=$(CURDIR)/bin/tools/gitea GITEA_ROOT=$$(cd tools/gitea && $(GO) list -m -f '{{.Dir}}' code.gitea.io/gitea) $(GO) test -count=1 -timeout 20m ./test/forge
 
 bin/tools/gitea: tools/gitea/go.mod tools/gitea/go.sum
 	@echo "building Gitea (some minutes, once)"
@@ -176,7 +176,7 @@ bin/tools/gitea: tools/gitea/go.mod tools/gitea/go.sum
 
 controller: bin/tools/kube-apiserver bin/tools/kubectl ## bin/variform-controller, and its tests on a real API server (built once, which takes minutes) and etcd (Debian's etcd-server)
 	cd $(CONTROLLER) && $(BUILD) -o $(CURDIR)/bin/variform-controller .
-	cd $(CONTROLLER) && KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) PATH=$(CURDIR)/bin/tools:$$PATH $(GO) test -count=1 ./...
+	cd $(CONTROLLER) && KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) PATH=$(CURDIR)/bin/tools:$$PATH $(GO) test -count=1 -timeout 20m ./...
 
 bin/tools/kube-apiserver bin/tools/kubectl: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	@echo "building Kubernetes' $(@F) (some minutes, once)"

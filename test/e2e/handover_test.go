@@ -59,7 +59,8 @@ func TestGivenAwayInTheKptfile(t *testing.T) {
 			if tt.action != "" {
 				want = all(tt.action, "c1/web")
 			}
-			w.contains(w.run("plan", "--prune").out, tt.says)
+			r := w.run("plan", "--prune")
+			w.contains(r.out+r.err, tt.says)
 			p := w.apply("--prune")
 			w.wantActions(p, want)
 			w.contains(p.out, tt.says)

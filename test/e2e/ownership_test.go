@@ -100,7 +100,8 @@ func TestPolicyOfWhatFails(t *testing.T) {
 	w.write("v.yaml", variantOf("web", "v1", "c1", "web", policy("orphan"))+"---\n"+variantOf("too", "v1", "too", "web", ""))
 	w.lacks(w.mustRun(1, "apply").out, "from now on")
 	w.write("v.yaml", variantOf("web", "v9", "c1", "web", policy("orphan")))
-	w.contains(w.mustRun(1, "apply").out, "no tag, branch or commit has that name", "deletionPolicy is orphan from now on")
+	r := w.mustRun(1, "apply")
+	w.contains(r.out+r.err, "no tag, branch or commit has that name", "deletionPolicy is orphan from now on")
 	w.lacks(w.mustRun(1, "apply").out, "from now on")
 	w.write("v.yaml", variantOf("web", "v9", "elsewhere", "web", "")) // nor is there a record
 	w.lacks(w.mustRun(1, "apply").out, "from now on")
