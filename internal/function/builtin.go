@@ -203,21 +203,17 @@ fields:
 without an image or exec, with an invalid image or a configPath that leads
 nowhere, invalid injection points, PackageVariants, PackageVariantSets,
 Repositories and InjectConfigs with mistakes, resources that stand twice in one
-package, unsafe or repeated paths, and what Kubernetes would refuse (unknown
-fields, wrong types, missing fields, invalid values, names and labels, and
-versions that are not served), all as errors; unmet readiness gates and
+package, and unsafe or repeated paths, all as errors; unmet readiness gates and
 repeated function names as warnings.`,
 		Config: `apiVersion: v1
 kind: ConfigMap
 metadata: {name: validate}
 data:
   strict: "false"                 # "true" makes warnings about gates and names errors
-  kubernetes: "1.34"              # the minor version that deploys it
 # may be left out`,
 		Tags: []string{"validator"},
 		Fields: []Field{
 			{Path: "data.strict", Type: "boolean", Values: []string{"true", "false"}, Text: "unmet gates and repeated function names are errors; false where left out"},
-			{Path: "data.kubernetes", Type: "string", Text: "check for this minor version of Kubernetes; where left out, what one of the known ones accepts is no error"},
 		},
 	},
 }

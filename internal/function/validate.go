@@ -13,7 +13,6 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/internal/check"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
@@ -22,20 +21,15 @@ import (
 
 // ValidatePackage checks a package and changes nothing
 // (docs/design/functions.md): its Kptfiles, pipelines, injection points,
-// readiness gates, identities and paths, the kinds that Variform reads, and what Kubernetes
-// would refuse (package check), of the version "kubernetes" where that is given. Its
-// functionConfig is absent or a ConfigMap with these; "strict" makes unmet
+// readiness gates, identities and paths, and the kinds that Variform reads. Its
+// functionConfig is absent or a ConfigMap with "strict"; strict makes unmet
 // gates, repeated function names and outputs of resources that are not there
 // errors instead of warnings.
 func ValidatePackage(_ context.Context, c *Call) error {
-	v := validation{Call: c, files: map[string]int{}, dirs: map[string]bool{}}
+	v := validation{Call: c, files: map[string]int{}, ids: map[id]*krm.Resource{}, dirs: map[string]bool{}}
 	v.soft = fn.Warning
-	options := c.options("strict", "kubernetes")
-	if c.boolean(options, "strict") {
+	if c.boolean(c.options("strict"), "strict") {
 		v.soft = fn.Error
-	}
-	if k, known := options["kubernetes"], check.Known(); k != "" && !slices.Contains(known, k) {
-		c.configResult(fn.Error, "data.kubernetes", "functionConfig: option \"kubernetes\" is %q and must be one of %q", k, known)
 	}
 	for _, p := range c.Package.Problems() {
 		v.add(fn.Error, nil, "", "the YAML cannot be read at line %d: %v", p.Line, p.Err)
@@ -51,10 +45,8 @@ func ValidatePackage(_ context.Context, c *Call) error {
 			}
 		}
 	}
-	for _, f := range check.Resources(c.Package, own, check.Options{Kubernetes: options["kubernetes"], Whole: true}).Findings {
-		v.add(fn.Error, f.Resource, f.Field, "%s", f.Text())
-	}
 	for _, r := range own {
+		v.identity(r)
 		if isKptfile(r) {
 			v.kptfile(r)
 		} else if api.Handles(r.APIVersion(), r.Kind()) || api.Misplaced(r.APIVersion(), r.Kind()) {
@@ -105,10 +97,14 @@ func (v *validation) outputs(r *krm.Resource, m *v1alpha1.PackageManifest, repor
 
 type validation struct {
 	*Call
-	soft  fn.Severity     // of what is a mistake only when strict
-	files map[string]int  // documents per file
-	dirs  map[string]bool // folders with a Kptfile
+	soft  fn.Severity          // of what is a mistake only when strict
+	files map[string]int       // documents per file
+	dirs  map[string]bool      // folders with a Kptfile
+	ids   map[id]*krm.Resource // the first of each identity
 }
+
+// id is a resource's identity within one package.
+type id struct{ pkg, group, kind, namespace, name string }
 
 func isKptfile(r *krm.Resource) bool {
 	return path.Base(r.Path()) == kptfilev1.KptFileName && r.Kind() == kptfilev1.KptFileKind
@@ -121,6 +117,21 @@ func (v *validation) packageOf(file string) string {
 			return dir
 		}
 	}
+}
+
+// identity reports a second resource of one identity in a package.
+func (v *validation) identity(r *krm.Resource) {
+	if r.Name() == "" {
+		return
+	}
+	key := id{v.packageOf(r.Path()), r.Group(), r.Kind(), r.Namespace(), r.Name()}
+	first, ok := v.ids[key]
+	if !ok {
+		v.ids[key] = r
+		return
+	}
+	v.add(fn.Error, r, "metadata.name", "%s %s stands twice in one package, also in %s (document %d); rename or remove one",
+		r.Kind(), r.Name(), first.Path(), first.Index())
 }
 
 // unsafePath says whether a path could leave its folder or is written in a way

@@ -53,7 +53,7 @@ func TestReports(t *testing.T) {
 		"markdown": {
 			"#### Deletions\n\n**2 variants**: the open Draft goes: ", "`c1/old`, `c2/old`",
 			"#### Lost edits\n\n**1 variant**: `", "image registry.example.com/web:1.0-hotfix → registry.example.com/web:2.0", "see `fleet/sets/web.yaml:1`",
-			"#### Changes\n\n**1 variant**: ", "#### Warnings\n\n**the fleet**: `", "+        image: registry.example.com/web:2.0\n",
+			"#### Changes\n\n**1 variant** `v1→v2`: ", "#### Warnings\n\n**the fleet**: `", "+        image: registry.example.com/web:2.0\n",
 		},
 		"github": {"::warning title=2 variants%3A deletion::", "::warning file=fleet/sets/web.yaml,line=1,title=1 variant%3A conflict::"},
 		"gitlab": {`"check_name": "variform/conflict"`, `"path": "fleet"`},

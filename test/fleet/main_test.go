@@ -2,11 +2,8 @@ package fleet
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,7 +34,7 @@ func TestScripts(t *testing.T) {
 					return w.expand(e.WorkDir)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": wide, "approve-seen": scripttest.ApproveSeen,
+					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": scripttest.Wide, "approve-seen": scripttest.ApproveSeen,
 					"fleet": w.fleet, "annotate": w.annotate, "pushes": w.pushes,
 				},
 			})
@@ -172,25 +169,4 @@ func (w *world) refs(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: refs REPO")
 	}
 	ts.Check(ts.Exec("git", "--git-dir", w.repos[args[0]].Dir, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"))
-}
-
-// unchanged is the line of a wide table for a variant that stays.
-var unchanged = regexp.MustCompile(`(?m)^\S+ +none .*\n`)
-
-// wide runs variform as scripttest.Status does, with a line for each variant that changes.
-func wide(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) < 2 || !slices.Contains([]string{"plan", "apply", "status", "approve"}, args[1]) ||
-		slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-o") || strings.HasPrefix(a, "--output") }) {
-		scripttest.Status(ts, neg, args)
-		return
-	}
-	scripttest.Status(ts, neg, append(slices.Clone(args), "-o", "wide"))
-	out, errs := ts.ReadFile("stdout"), ts.ReadFile("stderr")
-	_, _ = io.WriteString(ts.Stdout(), unchanged.ReplaceAllStringFunc(out, func(line string) string {
-		if strings.Contains(line, "by hand on main") { // which the screen tells
-			return line
-		}
-		return ""
-	}))
-	_, _ = io.WriteString(ts.Stderr(), errs)
 }

@@ -71,7 +71,7 @@ func (l *lab) run(script string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"gitrepo": l.gitRepo, "publish": l.publish, "edit": l.edit, "show": l.show, "tree": l.tree,
-			"expand": expand, "status": scripttest.Status, "remember": remember, "pull": pull, "image": image,
+			"expand": expand, "status": scripttest.Wide, "remember": remember, "pull": pull, "image": image,
 			"registry": l.registryCommand, "pushes": l.pushes,
 		},
 	})

@@ -5,9 +5,11 @@ package scripttest
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,4 +115,25 @@ func Approval(review string) []string {
 		args = append(args, "--class", m[1])
 	}
 	return args
+}
+
+// unchanged is the line of a wide table for a variant that stays.
+var unchanged = regexp.MustCompile(`(?m)^\S+ +none .*\n`)
+
+// Wide runs variform as Status does, with a line for each variant that changes.
+func Wide(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || !slices.Contains([]string{"plan", "apply", "status", "approve"}, args[1]) ||
+		slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-o") || strings.HasPrefix(a, "--output") }) {
+		Status(ts, neg, args)
+		return
+	}
+	Status(ts, neg, append(slices.Clone(args), "-o", "wide"))
+	out, errs := ts.ReadFile("stdout"), ts.ReadFile("stderr")
+	_, _ = io.WriteString(ts.Stdout(), unchanged.ReplaceAllStringFunc(out, func(line string) string {
+		if strings.Contains(line, "by hand on main") { // which the screen tells
+			return line
+		}
+		return ""
+	}))
+	_, _ = io.WriteString(ts.Stderr(), errs)
 }
