@@ -416,7 +416,7 @@ func TestPorchPublishesFromItsDatabase(t *testing.T) {
 			if c.after != nil {
 				c.after(t, prod)
 			}
-			plan := f.says("plan")
+			plan := f.says("plan", "-o", "wide")
 			if status := f.says("status"); summary(status) != summary(plan) {
 				t.Errorf("plan and status say two things:\n%s\n%s", plan, status)
 			}
