@@ -77,8 +77,6 @@ type Options struct {
 	Kubernetes string
 	// CRDs are CustomResourceDefinitions besides those of the package.
 	CRDs []*krm.Resource
-	// Whole means that the files are one package, with or without a Kptfile.
-	Whole bool
 }
 
 // Result is what Resources finds.
@@ -90,7 +88,7 @@ type Result struct {
 
 // Resources checks resources of a package, or of a folder with packages.
 func Resources(p *krm.Package, resources []*krm.Resource, o Options) Result {
-	c := &checker{kubernetes: load(), whole: o.Whole, definitions: definitions{}}
+	c := &checker{kubernetes: load(), definitions: definitions{}}
 	c.in = c.selected(o.Kubernetes)
 	for _, r := range slices.Concat(p.Resources(), o.CRDs) {
 		c.definitions.add(r)
@@ -118,7 +116,6 @@ type checker struct {
 	*kubernetes
 	Result
 	in          minors // 0 is a version that is not known
-	whole       bool
 	definitions definitions
 	layout      layout
 	seen        map[identity]*krm.Resource
@@ -138,7 +135,7 @@ func (c *checker) duplicate(r *krm.Resource) {
 	if r.Name() == "" {
 		return
 	}
-	key := identity{c.layout.unit(r.Path(), c.whole), r.ID()}
+	key := identity{c.layout.unit(r.Path()), r.ID()}
 	first := c.seen[key]
 	if first == nil {
 		if c.seen == nil {

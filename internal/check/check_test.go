@@ -185,9 +185,8 @@ func TestLayout(t *testing.T) {
 	const good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	finding, twice := []string{"4 unknown-field dta"}, []string{"3 duplicate metadata.name"}
 	tests := map[string]struct {
-		text  string
-		whole bool
-		want  []string
+		text string
+		want []string
 	}{
 		"a file":                          {text: "## a.yaml\n" + bad, want: finding},
 		"a patch":                         {text: "## k/kustomization.yaml\npatches: [{path: p.yaml}]\n## k/p.yaml\n" + bad},
@@ -207,12 +206,11 @@ func TestLayout(t *testing.T) {
 		"of an overlay":                   {text: "## Kptfile\n" + kptfile + "## a.yaml\n" + good + "## b/kustomization.yaml\n## b/c.yaml\n" + good},
 		"twice in a file":                 {text: "## a.yaml\n" + good + "---\n" + good, want: []string{"7 duplicate metadata.name"}},
 		"files of a folder":               {text: "## a.yaml\n" + good + "## b.yaml\n" + good},
-		"files of one package":            {text: "## a.yaml\n" + good + "## b.yaml\n" + good, whole: true, want: twice},
 		"a kustomization that is no YAML": {text: "## kustomization.yaml\n}{\n## a.yaml\n" + bad, want: finding},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, run(t, tt.text, Options{Whole: tt.whole})); d != "" {
+			if d := cmp.Diff(tt.want, run(t, tt.text, Options{})); d != "" {
 				t.Errorf("findings (-want +got):\n%s", d)
 			}
 		})

@@ -94,12 +94,12 @@ func below(set map[string]bool, file string) bool {
 
 // unit returns what a file is deployed with: its package, or nothing else where it is in none or
 // kustomize chooses from its folder.
-func (l layout) unit(file string, whole bool) string {
+func (l layout) unit(file string) string {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		switch {
 		case l.overlays[dir]:
 			return file
-		case l.packages[dir] || whole && dir == ".":
+		case l.packages[dir]:
 			return dir
 		case dir == "." || dir == "/":
 			return file

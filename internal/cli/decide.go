@@ -159,7 +159,7 @@ func checkDecide(a *app, c *cobra.Command, d decide.Verb, f *decideFlags, args [
 		return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, labels (-l), or --class ID (with names, -l, --max or --percent for a part of it)", d)
 	}
 	if class && a.fleet.shard != "" {
-		return fmt.Errorf("%s: --class goes without --shard: the ID of a class stands for its members in all shards, and to %[1]s builds nothing", d)
+		return fmt.Errorf("%s: --class cannot be combined with --shard: a class has members in all shards", d)
 	}
 	if err := f.part.Check(); err != nil {
 		return fmt.Errorf("%s: %w", d, err)

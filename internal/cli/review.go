@@ -170,8 +170,10 @@ func (a *app) printReview(r reviewView, all bool) error {
 	}
 	index(&b, r.Classes)
 	printMarks(&b, r.Marks)
-	for _, c := range r.Classes {
-		b.WriteByte('\n')
+	for n, c := range r.Classes {
+		if n == 0 || r.Classes[n-1].Diff != "" { // lines below a class are indented
+			b.WriteByte('\n')
+		}
 		linef(&b, "class %s  %s  %s", c.ID, count.Of(len(c.Members), "variant"), c.Headline())
 		names := foldedOf(c.Members, c.AllOf)
 		if all || a.output == "wide" {
@@ -219,7 +221,6 @@ func index(b *strings.Builder, classes []review.Class) {
 	}
 	b.WriteByte('\n')
 	_ = table(b, []string{"#", "VARIANTS", "CHANGE", "LOOK AT"}, rows) // a Builder takes all
-	b.WriteByte('\n')
 }
 
 // next returns the command that approves the first class. The IDs of the others are above it.

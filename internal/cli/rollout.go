@@ -90,7 +90,7 @@ waits.`,
 	}
 	c.AddCommand(
 		run("advance", "publish what the gates allow now", `Advance publishes the members of each open wave, dependencies first, and the lock that is
-true then with the same push. It uses the checks of approve, but for the freshness of
+true then with the same push. It makes the same checks as approve, except for the freshness of
 inputs: the Rollout binds the content that was approved. A hotfix on the registered
 branch is kept if the approved change stays the same with it.`, reconcile.Advance),
 		run("status", "show where rollouts are, and what they wait for", "Status reads and publishes nothing.",

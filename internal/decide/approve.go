@@ -176,8 +176,8 @@ func RefuseWanted(list []*Candidate, locks Locks, unread bool) {
 	}
 }
 
-// RefuseHeld refuses to publish or delete what a person holds, and what a Rollout publishes,
-// but for the one of the name replaces.
+// RefuseHeld refuses to publish or delete what a person holds, and what a Rollout publishes.
+// The Rollout called replaces does not count.
 func RefuseHeld(list []*Candidate, replaces string) {
 	for _, c := range list {
 		switch h, r := c.Package.Hold(), c.Package.Rollout; {

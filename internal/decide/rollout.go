@@ -168,7 +168,7 @@ func (o *RolloutReport) conclude(r *v1alpha1.Rollout, replacedBy string, failed 
 	}
 	switch {
 	case done && len(except) > 0:
-		o.State, o.Message = RolloutExceptions, "done, but for "+strings.Join(Limit(except, 5), ", ")
+		o.State, o.Message = RolloutExceptions, "done, except for "+strings.Join(Limit(except, 5), ", ")
 	case done:
 		o.State, o.Message = RolloutDone, "done"
 	case replacedBy != "":

@@ -135,12 +135,12 @@ func TestRolloutWaves(t *testing.T) {
 		"replaced":                              {world{replaced: "s"}, RolloutReplaced, []string{WavePublishing, WavePending}, nil, "replaced by s", false},
 		"a failure blocks":                      {world{canary: func(p *RolloutPackage) { p.HasDraft = false }}, RolloutBlocked, []string{WaveBlocked, WavePending}, nil, "0 of 2 published; wave canary, 1 of 2: 1 member failed, and 0 may: no Draft of c1/web", false},
 		"one failure may be":                    {world{canary: func(p *RolloutPackage) { p.HasDraft = false }, spec: func(s *v1alpha1.RolloutSpec) { s.Strategy.MaxFailures = 1 }}, RolloutProgressing, []string{WaveDone, WavePublishing}, []string{"c2"}, "", true},
-		"and is named":                          {world{canary: func(p *RolloutPackage) { p.HasDraft = false }, rest: onBranch, spec: func(s *v1alpha1.RolloutSpec) { s.Strategy.MaxFailures = 1 }}, RolloutExceptions, []string{WaveDone, WaveDone}, nil, "done, but for c1 (no Draft", false},
+		"and is named":                          {world{canary: func(p *RolloutPackage) { p.HasDraft = false }, rest: onBranch, spec: func(s *v1alpha1.RolloutSpec) { s.Strategy.MaxFailures = 1 }}, RolloutExceptions, []string{WaveDone, WaveDone}, nil, "done, except for c1 (no Draft", false},
 		"a failure of a later wave stops later": {world{rest: func(p *RolloutPackage) { p.HasDraft = false }}, RolloutProgressing, []string{WavePublishing, WavePending}, []string{"c1"}, "", true},
 		"a failure of an earlier wave stops":    {world{canary: func(p *RolloutPackage) { p.Steps = []RolloutStep{stepTo(baseTree, 1, ""), stepTo(newTree, 0, "")} }}, RolloutBlocked, []string{WaveBlocked, WavePending}, nil, "set back", false},
 		"what cannot be read holds the wave":    {world{canary: func(p *RolloutPackage) { p.Err = errors.New("no answer") }}, RolloutProgressing, []string{WavePublishing, WavePending}, nil, "waits for c1: c1/web cannot be read: no answer", true},
 		"what is gone does not count":           {world{canary: func(p *RolloutPackage) { p.Gone = true }, gates: []v1alpha1.RolloutGate{soak}}, RolloutProgressing, []string{WaveDone, WavePublishing}, []string{"c2"}, "0 of 1 published", true},
-		"nor what a person took out":            {world{spec: func(s *v1alpha1.RolloutSpec) { s.Except = []string{"c1"} }, rest: onBranch}, RolloutExceptions, []string{WaveDone, WaveDone}, nil, "1 of 1 published; done, but for c1", false},
+		"nor what a person took out":            {world{spec: func(s *v1alpha1.RolloutSpec) { s.Except = []string{"c1"} }, rest: onBranch}, RolloutExceptions, []string{WaveDone, WaveDone}, nil, "1 of 1 published; done, except for c1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rolloutIn(twoWaves(c.gates...))

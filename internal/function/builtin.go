@@ -152,10 +152,10 @@ data:
 		Long: `Sets fields of resources, named as the upstream has them, from the parameters in
 spec. spec comes from a context object where the functionConfig is an injection
 point. A rule sets the parameter of its name, if spec has it; else its value, in
-which ${NAME} stands for another parameter; else what values has for the parameter
+which ${NAME} is replaced by another parameter; else what values has for the parameter
 that from names. Without a value, the field stays as the package has it. A
 resource or a list item that the function renamed is found by its new name. A
-path that the package lacks is an error that names what is there, unless the
+path that is not in the package is an error that lists the existing ones, unless the
 target is optional. Comments, quotes and all other fields stay.`,
 		Config: `apiVersion: fields.example.com/v1 # any kind, such as one of your own
 kind: WebFields
@@ -185,7 +185,7 @@ fields:
 			{Path: "spec", Type: "object", Text: "the parameters: names and single values"},
 			{Path: "fields", Type: "objects", Required: true, Text: "the rules, each with targets"},
 			{Path: "fields[].name", Type: "string", Text: "a parameter; its value in spec is used first"},
-			{Path: "fields[].value", Type: "string", Text: "the value otherwise; ${NAME} stands for a parameter"},
+			{Path: "fields[].value", Type: "string", Text: "the default; ${NAME} is replaced by a parameter"},
 			{Path: "fields[].from", Type: "string", Text: "the parameter by which the value is looked up in values"},
 			{Path: "fields[].values", Type: "object", Text: "values by those of from; others leave the field as it is"},
 			{Path: "fields[].targets[].select.kind", Type: "string", Required: true, Text: "kind of the resource in the upstream"},

@@ -128,7 +128,7 @@ func TestDependenciesReadNothing(t *testing.T) {
 // TestDependenciesCost counts what a plan allocates for each more package of a fleet whose
 // targets are alike: what a package has alike with others is made once.
 func TestDependenciesCost(t *testing.T) {
-	const few, many, most = 20, 80, 53_000
+	const few, many, most = 20, 80, 51_000
 	allocates := func(n int) int64 {
 		w := newDependencyWorld(t, n)
 		w.run(t, "plan")              // with an empty cache
@@ -142,7 +142,12 @@ func TestDependenciesCost(t *testing.T) {
 		}
 		return least
 	}
-	each := (allocates(many) - allocates(few)) / ((many - few) * int64(len(dependencies)+1))
+	each := int64(math.MaxInt64)
+	for range 6 { // one of two amounts from run to run, 1,500 apart
+		if each = min(each, (allocates(many)-allocates(few))/((many-few)*int64(len(dependencies)+1))); each <= most {
+			break
+		}
+	}
 	t.Logf("%d bytes a package", each)
 	if each > most {
 		t.Errorf("%d bytes a package, want at most %d", each, most)

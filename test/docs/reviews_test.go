@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite docs/reviews.md")
 
 // A review of the demo's fleet is read at once. A screen has 40 lines; the first one is
 // of nine packages that are new to somebody.
-const screen, firstScreen = 40, 60
+const screen, firstScreen = 40, 50
 
 // shown is the page on what review, blame and the page print of the demo's fleet.
 type shown struct {

@@ -111,7 +111,7 @@ func TestRolloutHotfix(t *testing.T) {
 	w.mustApply() // leaves members as they are
 	w.now = w.now.Add(25 * time.Hour)
 	r := w.at(0, "rollout", "advance")
-	w.contains(r.out, "published c2/web v2", "done, but for c3 (c3/web needs an approval of its own: branch main changes the same")
+	w.contains(r.out, "published c2/web v2", "done, except for c3 (c3/web needs an approval of its own: branch main changes the same")
 	w.contains(w.show("c2", "main", "web/deployment.yaml"), "replicas: 7", "web:2.0")
 	w.contains(w.show("c3", "main", "web/deployment.yaml"), "web:1.0-fix")
 	w.contains(w.repos["c2"].Git(t, "log", "-1", "--format=%B", "main"), "Variform-Carried: ")
@@ -201,7 +201,7 @@ func TestRolloutMergedAndSetBack(t *testing.T) {
 	w.unchanged(before)
 
 	w.at(0, "rollout", "stop", "web-v2-prod", "c1")
-	w.contains(w.at(0, "rollout", "advance").out, "published c2/web v2", "DoneWithExceptions", "1 of 1 published; done, but for c1")
+	w.contains(w.at(0, "rollout", "advance").out, "published c2/web v2", "DoneWithExceptions", "1 of 1 published; done, except for c1")
 }
 
 func TestRolloutNewerVersionWaits(t *testing.T) {

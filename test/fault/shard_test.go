@@ -238,7 +238,7 @@ func TestShardsOfTargets(t *testing.T) {
 		}
 	}
 	for _, c := range f.shards(2, 0, 1, "approve", "--class", "0123@01234567") {
-		if c.status() != 2 || !strings.Contains(c.err.String(), "--class goes without --shard") {
+		if c.status() != 2 || !strings.Contains(c.err.String(), "--class cannot be combined with --shard") {
 			t.Error(c)
 		}
 	}
