@@ -45,8 +45,9 @@ type stopped struct {
 }
 
 var byThemselves = map[string]bool{
-	"catalog": true, "catalog add": true, "catalog remove": true, "create": true, "create installation": true, "create repository": true,
+	"catalog": true, "catalog add": true, "catalog remove": true, "check": true, "create": true, "create installation": true, "create repository": true,
 	"create set": true, "create variant": true, "help": true, "record": true, "set": true, "version": true,
+	"rollout": true, "rollout pause": true, "rollout resume": true, "rollout stop": true,
 	"completion": true, "completion bash": true, "completion fish": true, "completion powershell": true, "completion zsh": true,
 }
 
@@ -68,6 +69,7 @@ func newStopped(t *testing.T, bin string) *stopped {
 		"fleet/c.yaml":  "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: c}\nspec: {sources: [{git: {repo: '" + s.URL + "/r.git'}}]}\n",
 		"fleet/i.yaml":  "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: i}\nspec: {target: r, package: foo}\n",
 		"fleet/pv.yaml": "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata: {name: foo}\nspec:\n  upstream: {repo: r, package: foo, revision: v1}\n  downstream: {repo: r, package: foo}\n",
+		"fleet/w.yaml":  "apiVersion: variform.dev/v1alpha1\nkind: Rollout\nmetadata: {name: w}\nspec:\n  strategy: {waves: [{name: all}]}\n  members: [{target: r, wave: all, packages: [{name: foo, draft: d, tree: t, change: c}]}]\n",
 		"pkg/Kptfile":   kptfile + fmt.Sprintf("pipeline: {mutators: [{exec: %q}], validators: [{image: '%s/x:v1'}]}\n", exe+" "+asFunction+" asks "+s.URL, host),
 		"run/Kptfile":   kptfile + fmt.Sprintf("pipeline: {mutators: [{exec: %q}]}\n", exe+" "+asFunction+" asks "+s.URL),
 	} {
@@ -84,8 +86,10 @@ func newStopped(t *testing.T, bin string) *stopped {
 	w.args = map[string][]string{
 		"plan": f, "apply": f, "diff": f, "review": f, "edits": f, "status": f, "outdated": f, "resolve": f, "explain": f, "graph": f, "catalog list": f,
 		"catalog import": append([]string{s.URL + "/r.git"}, cache...),
+		"import":         append([]string{s.URL + "/r.git//*@main", "--package", "p", "--catalog", filepath.Join(w.dir, "catalog"), "--to", filepath.Join(w.dir, "imported")}, cache...),
 		"record show":    f, "record check": f, "record rebuild": f, "blame": with("foo"), "impact": with("pv.yaml:1"), "why": with("foo"), "why-not": with("foo", "1.0.0"),
 		"approve": with("--all"), "propose": with("--all"), "reject": with("foo"),
+		"edits keep": with("foo"), "edits drop": with("foo"), "rollout advance": f, "rollout status": f, "rollout rollback": with("w", "all"),
 		"hold": with("foo", "--reason", "x"), "discard": with("foo", "--reason", "x"), "revert": with("foo", "v1"),
 		"render": {filepath.Join(w.dir, "run"), "--allow-exec"},
 		"pin":    {pkg, "--allow-image", host + "/*"},
