@@ -27,7 +27,6 @@ var catalogRegistries = []string{"ghcr.io/kptdev/krm-functions-catalog", movedFr
 type builtins struct {
 	own     map[string]function.Processor
 	version string
-	catalog bool
 	workers *workers // nil: all run in this process
 }
 
@@ -36,7 +35,7 @@ func newBuiltins(opts Options) *builtins {
 	if version == "" {
 		version = "dev"
 	}
-	b := &builtins{own: opts.Builtins, version: version, catalog: !opts.NoCatalog}
+	b := &builtins{own: opts.Builtins, version: version}
 	if opts.Worker != "" {
 		b.workers = newWorkers(opts.Worker, opts.Workers)
 	}
@@ -57,9 +56,6 @@ func (b *builtins) Resolve(f Function) (Invocation, error) {
 	}
 	if name, ok := ref.under(OwnRegistry); ok && b.own[name] != nil {
 		return processor{builtin + name, builtin + name + "@" + b.version, b.own[name]}, nil
-	}
-	if !b.catalog {
-		return nil, ErrNotMine
 	}
 	for _, registry := range catalogRegistries {
 		if name, ok := ref.under(registry); ok {

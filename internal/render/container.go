@@ -66,7 +66,7 @@ func (c *containerRuntime) image(e engine, ref reference) *image {
 	img := c.images[ref.String()]
 	if img == nil {
 		img = &image{engine: e, ref: ref, pull: c.opts.ImagePullPolicy, helper: c.helper, folder: c.workFolder, limits: limits{
-			memory: c.opts.Memory, pids: c.opts.PIDs, timeout: c.opts.Timeout, network: c.opts.AllowNetwork,
+			memory: c.opts.Memory, pids: c.opts.PIDs, timeout: c.opts.Timeout,
 		}}
 		c.images[ref.String()] = img
 	}
@@ -133,11 +133,6 @@ func (c *containerRuntime) permitted(ref reference) error {
 			Reason: "the image is not on the list of allowed images",
 			Hint:   fmt.Sprintf("review it, then allow it with --allow-image %s", ref),
 		}
-	case c.opts.RequireDigest && ref.digest == "":
-		return &UnavailableError{
-			Reason: "the image is not pinned",
-			Hint:   fmt.Sprintf("name it as %s@sha256:… in the Kptfile", ref.repository),
-		}
 	}
 	return nil
 }
@@ -154,7 +149,7 @@ func (c *containerRuntime) engine() (name, file string, err error) {
 		candidates = []string{want}
 	}
 	for _, name := range candidates {
-		if file, err := c.env.lookPath(name, ""); err == nil {
+		if file, err := c.env.lookPath(name); err == nil {
 			return name, file, nil
 		}
 	}

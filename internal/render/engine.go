@@ -24,7 +24,6 @@ type limits struct {
 	memory  int64 // bytes
 	pids    int
 	timeout time.Duration // of one call
-	network bool
 }
 
 // seconds is the time limit for an engine: a little longer than ours, which says more.
@@ -115,13 +114,9 @@ const containerLabel = "dev.variform.function"
 // runArgs starts a container that has what a function needs, and no more: its
 // standard streams, and a file system that it cannot change.
 func (e engine) runArgs(name string, ref reference, l limits) []string {
-	network := "none"
-	if l.network {
-		network = "host"
-	}
 	args := []string{
 		"run", "--rm", "-i", "--name", name, "--label", containerLabel + "=" + ref.String(),
-		"--network", network, "--user", "nobody", "--pull", "never",
+		"--network", "none", "--user", "nobody", "--pull", "never",
 		"--security-opt=no-new-privileges", "--cap-drop", "all", "--read-only",
 		"--memory", fmt.Sprint(l.memory), "--pids-limit", fmt.Sprint(l.pids),
 	}

@@ -27,11 +27,8 @@ func (e environ) get(key string) string {
 }
 
 // safe is what exec functions inherit: enough to run, no credentials.
-func (e environ) safe(more []string) []string {
+func (e environ) safe() []string {
 	keep := map[string]bool{"PATH": true, "HOME": true, "TMPDIR": true, "LANG": true, "TZ": true}
-	for _, k := range more {
-		keep[k] = true
-	}
 	out := []string{}
 	for _, kv := range e {
 		if k, _, ok := strings.Cut(kv, "="); ok && (keep[k] || strings.HasPrefix(k, "LC_")) {
@@ -42,12 +39,9 @@ func (e environ) safe(more []string) []string {
 }
 
 // lookPath finds a program: a bare name in the environment's PATH, a path as it
-// is, or relative to dir.
-func (e environ) lookPath(name, dir string) (string, error) {
+// is, or relative to the current directory.
+func (e environ) lookPath(name string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) || strings.ContainsRune(name, '/') {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
 		if abs, err := filepath.Abs(name); err == nil {
 			name = abs
 		}

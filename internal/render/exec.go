@@ -10,11 +10,10 @@ import (
 )
 
 // execRuntime runs `exec:` functions: programs of this machine. They run in
-// WorkDir, as with kpt, but with a small environment, so that tokens and keys
-// of the caller do not reach what a package names.
+// the current directory, as with kpt, but with a small environment, so that tokens
+// and keys of the caller do not reach what a package names.
 type execRuntime struct {
 	allow   bool
-	dir     string
 	env     environ
 	inherit []string
 	cache   *onceCache[processOutput]
@@ -23,7 +22,7 @@ type execRuntime struct {
 
 func newExecRuntime(opts Options, env environ) *execRuntime {
 	return &execRuntime{
-		allow: opts.AllowExec, dir: opts.WorkDir, env: env, inherit: env.safe(opts.ExecEnv),
+		allow: opts.AllowExec, env: env, inherit: env.safe(),
 		cache: newProcessCache(),
 	}
 }
@@ -44,7 +43,7 @@ func (e *execRuntime) Resolve(f Function) (Invocation, error) {
 	if err != nil || len(words) == 0 {
 		return nil, fmt.Errorf("exec command %q cannot be read: %w", f.Exec, err)
 	}
-	file, err := e.env.lookPath(words[0], e.dir)
+	file, err := e.env.lookPath(words[0])
 	if err != nil {
 		return nil, &UnavailableError{
 			Reason: fmt.Sprintf("program %q was not found: %v", words[0], err),
@@ -53,7 +52,7 @@ func (e *execRuntime) Resolve(f Function) (Invocation, error) {
 	}
 	return &process{
 		version: fmt.Sprintf("exec %q %s", f.Exec, e.digest(file)), cache: e.cache,
-		start: program{path: file, args: words[1:], dir: e.dir, env: e.inherit, whole: true}.run,
+		start: program{path: file, args: words[1:], env: e.inherit, whole: true}.run,
 	}, nil
 }
 

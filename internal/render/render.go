@@ -25,7 +25,6 @@ package render
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
@@ -110,16 +109,12 @@ type Options struct {
 	// Workers bounds the processes of Worker for all Renderers that share it; nil is a pool
 	// of one process for each processor.
 	Workers *WorkerPool
-	// NoCatalog turns the builtin catalogue functions off, so that their images run.
-	NoCatalog bool
 	// Registry resolves bare image names; empty is DefaultRegistry.
 	Registry string
 	// AllowExec permits `exec:` functions.
 	AllowExec bool
 	// NoContainers forbids `image:` functions that no builtin covers.
 	NoContainers bool
-	// AllowNetwork gives containers the host's network. Off is right.
-	AllowNetwork bool
 	// ImagePullPolicy is when images are pulled: once in a Renderer's life.
 	ImagePullPolicy PullPolicy
 	// Memory bounds a container in bytes; zero is 1 GiB.
@@ -134,24 +129,14 @@ type Options struct {
 	// image, an image without tag (any tag or digest), or a prefix that ends in
 	// `/*`. nil allows every image; an empty list none.
 	AllowedImages []string
-	// RequireDigest refuses container images that are not pinned to a digest.
-	RequireDigest bool
-	// WorkDir is where exec functions run and relative executables are looked
-	// up; empty is the current directory (as in kpt).
-	WorkDir string
 	// Environ is the caller's environment as key=value: KPT_FN_RUNTIME, PATH
 	// and what container engines need are read from it. nil is the process's own.
 	Environ []string
-	// ExecEnv names further variables of Environ that exec functions inherit,
-	// besides PATH, HOME, TMPDIR, LANG, LC_* and TZ.
-	ExecEnv []string
 	// Timeout bounds one function; zero is five minutes, as in kpt. A container
 	// gets as much processor time as well.
 	Timeout time.Duration
 	// Runtimes replaces the three runtimes; they are asked in order.
 	Runtimes []Runtime
-	// Progress, where set, gets one line per function as it starts and ends.
-	Progress io.Writer
 }
 
 // Result is a rendered package and what its functions did.

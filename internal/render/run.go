@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 type Renderer struct {
 	opts     Options
 	runtimes []Runtime
-	progress sync.Mutex
 	outside  atomic.Bool
 }
 
@@ -230,7 +228,7 @@ func (r *Renderer) resolve(f Function) (step, error) {
 			continue
 		}
 		var none *UnavailableError
-		if versions := builtinVersions(f.Image); errors.As(err, &none) && versions != "" && !r.opts.NoCatalog {
+		if versions := builtinVersions(f.Image); errors.As(err, &none) && versions != "" {
 			return step{}, &UnavailableError{Reason: none.Reason, Hint: none.Hint + ", or use what is built in: " + versions}
 		}
 		if err != nil {
@@ -521,7 +519,6 @@ func (h *hydration) run(ctx context.Context, s step, call *Call) error {
 		Package: s.Package, Type: s.Type, Index: s.Index, Name: s.Name, Image: s.Image, Exec: s.Exec,
 		Runtime: s.runtime, Version: s.call.Version(), Selected: len(call.Selected), Outcome: Passed,
 	}
-	h.r.note(s, "running", len(call.Selected))
 	ctx, cancel := context.WithTimeout(ctx, h.r.opts.Timeout)
 	defer cancel()
 	start := time.Now()
@@ -535,7 +532,6 @@ func (h *hydration) run(ctx context.Context, s step, call *Call) error {
 		}
 	}
 	h.result.Functions = append(h.result.Functions, res)
-	h.r.note(s, strings.ToLower(string(res.Outcome)), len(call.Selected))
 	if err == nil {
 		return nil
 	}
@@ -552,13 +548,4 @@ func safely(run func() (Output, error)) (out Output, err error) {
 		}
 	}()
 	return run()
-}
-
-func (r *Renderer) note(s step, what string, n int) {
-	if r.opts.Progress == nil {
-		return
-	}
-	r.progress.Lock()
-	defer r.progress.Unlock()
-	_, _ = fmt.Fprintf(r.opts.Progress, "%s: %s %s on %d resource(s)\n", path.Join(".", s.Package), s.id(), what, n)
 }
