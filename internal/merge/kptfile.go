@@ -196,10 +196,8 @@ func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 	is := m.out.Kptfile(u.dir)
 	if !yamltree.SameText(n, ynode(l)) {
 		is.Replace(yaml.NewRNode(yamltree.Copy(n)))
-		m.touched[c.path] = true
 	}
 	if m.mergeText(is, b, up, l, n) {
-		m.touched[c.path] = true
 	}
 	return nil
 }

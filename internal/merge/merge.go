@@ -105,22 +105,6 @@ type Result struct {
 
 	// Conflicts are in order of path, then of place in the file.
 	Conflicts []Conflict
-
-	Stats Stats
-}
-
-// Stats counts what upstream brought into the local package, for plan texts.
-// Files are those whose bytes differ from the local package.
-type Stats struct {
-	FilesAdded   int
-	FilesChanged int
-	FilesRemoved int
-
-	ResourcesAdded   int // new in upstream
-	ResourcesChanged int // changed upstream, untouched locally
-	ResourcesMerged  int // changed by both sides
-	ResourcesRemoved int // deleted upstream, untouched locally
-	ResourcesMoved   int // now in the file where upstream put them
 }
 
 // Packages merges the change from base to upstream into local. The three must

@@ -548,20 +548,6 @@ func TestStrategies(t *testing.T) {
 	})
 }
 
-func TestStats(t *testing.T) {
-	base := "-- a.yaml --\n" + configMap("a", "x: 1") + "-- b.yaml --\n" + configMap("b", "x: 1") + "-- c.yaml --\n" + configMap("c", "x: 1") + "-- d.yaml --\n" + configMap("d", "x: 1")
-	upstream := "-- a.yaml --\n" + configMap("a", "x: 2") + "-- b.yaml --\n" + configMap("b", "x: 2") + "-- e/d.yaml --\n" + configMap("d", "x: 1") + "-- n.yaml --\n" + configMap("n", "x: 1")
-	local := "-- a.yaml --\n" + configMap("a", "x: 1", "y: 1") + "-- b.yaml --\n" + configMap("b", "x: 1") + "-- c.yaml --\n" + configMap("c", "x: 1") + "-- d.yaml --\n" + configMap("d", "x: 1")
-	res, err := Packages(pkg(t, base), pkg(t, upstream), pkg(t, local), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Stats{FilesAdded: 2, FilesChanged: 2, FilesRemoved: 2, ResourcesAdded: 1, ResourcesChanged: 1, ResourcesMerged: 1, ResourcesRemoved: 1, ResourcesMoved: 1}
-	if diff := cmp.Diff(want, res.Stats); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestSecretsAreNotShown(t *testing.T) {
 	secret := func(v string) string {
 		return "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  k: " + v + "\n"

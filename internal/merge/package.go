@@ -67,7 +67,6 @@ func (m *merger) mergeUnit(u *unit) error {
 		for _, p := range u.paths {
 			m.opaque(m.change(p))
 		}
-		m.stats.ResourcesAdded += m.u.count(u)
 	case up: // deleted locally
 		if !m.alike(u, m.b, m.u) {
 			m.noteUnit(u, "(subpackage)", "(changed)", "")
@@ -80,17 +79,8 @@ func (m *merger) mergeUnit(u *unit) error {
 		for _, p := range u.paths {
 			m.remove(p)
 		}
-		m.stats.ResourcesRemoved += m.l.count(u)
 	}
 	return nil
-}
-
-func (v *version) count(u *unit) int {
-	n := 0
-	for _, p := range u.paths {
-		n += len(v.docs[p])
-	}
-	return n
 }
 
 func (m *merger) alike(u *unit, a, b *version) bool {
@@ -259,7 +249,6 @@ func (w *unitMerge) apply(t *tuple) error {
 }
 
 func (w *unitMerge) addNew(t *tuple) {
-	w.stats.ResourcesAdded++
 	if !w.whole[t.u.path] {
 		w.add(t.u.path, adopt(t.u.tree()))
 	}
@@ -267,7 +256,6 @@ func (w *unitMerge) addNew(t *tuple) {
 
 func (w *unitMerge) add(p string, n *yaml.Node) {
 	w.out.Add(p, yaml.NewRNode(n))
-	w.touched[p] = true
 }
 
 func (w *unitMerge) deletedUpstream(t *tuple) {
@@ -276,7 +264,6 @@ func (w *unitMerge) deletedUpstream(t *tuple) {
 		w.noteWhole(t)
 		return
 	}
-	w.stats.ResourcesRemoved++
 	w.drop(t.l)
 }
 
@@ -299,7 +286,6 @@ func (w *unitMerge) drop(it *item) {
 func (w *unitMerge) delete(it *item) {
 	if r := w.handle(it); r != nil {
 		r.Delete()
-		w.touched[it.path] = true
 	}
 }
 
@@ -307,7 +293,6 @@ func (w *unitMerge) delete(it *item) {
 // it, else where upstream did.
 func (w *unitMerge) mergeBoth(t *tuple) error {
 	if w.whole[t.l.path] && t.u.path == t.l.path {
-		w.count(t)
 		return nil
 	}
 	target := t.l.path
@@ -328,7 +313,6 @@ func (w *unitMerge) mergeBoth(t *tuple) error {
 	}
 	n := p.tree
 	w.pairs = append(w.pairs, p)
-	w.count(t)
 	if target != t.l.path {
 		w.move(t, n)
 		return nil
@@ -350,21 +334,8 @@ func (w *unitMerge) notePlaces(t *tuple) {
 	})
 }
 
-// count notes who changed a resource.
-func (w *unitMerge) count(t *tuple) {
-	if yamltree.SameText(t.u.tree(), t.l.tree()) || yamltree.SameText(t.b.tree(), t.u.tree()) {
-		return
-	}
-	if yamltree.SameText(t.b.tree(), t.l.tree()) {
-		w.stats.ResourcesChanged++
-		return
-	}
-	w.stats.ResourcesMerged++
-}
-
 // move puts a merged resource into the file where upstream moved it.
 func (w *unitMerge) move(t *tuple, n *yaml.Node) {
-	w.stats.ResourcesMoved++
 	r := w.handle(t.l)
 	switch {
 	case w.whole[t.u.path]:
@@ -377,7 +348,6 @@ func (w *unitMerge) move(t *tuple, n *yaml.Node) {
 	default:
 		w.set(t, t.l, n)
 		r.Move(t.u.path)
-		w.touched[t.u.path] = true
 	}
 }
 
@@ -390,7 +360,6 @@ func (w *unitMerge) set(t *tuple, it *item, n *yaml.Node) {
 		} else {
 			r.Replace(yaml.NewRNode(yamltree.Copy(n)))
 		}
-		w.touched[it.path] = w.touched[it.path] || !yamltree.SameValue(n, it.tree())
 	}
 }
 

@@ -226,40 +226,6 @@ func TestEveryTwinIsNamed(t *testing.T) {
 	}
 }
 
-// TestStatsOfEachKind: what upstream brought is counted once.
-func TestStatsOfEachKind(t *testing.T) {
-	f, g := func(x string) string { return in("f.yaml", configMap("f", "x: "+x)) }, in("g.yaml", configMap("g", "x: 1"))
-	sub := func(x string) string { return subpackage("sub", "") + in("sub/s.yaml", configMap("s", "x: "+x)) }
-	edited := in("f.yaml", configMap("f", "x: 1", "l: 1"))
-	cases := map[string]struct {
-		base, upstream, local string
-		want                  Stats
-	}{
-		"nothing":                       {f("1"), f("1"), edited, Stats{}},
-		"both made the same change":     {f("1"), f("2"), f("2"), Stats{}},
-		"a file changed":                {f("1"), f("2"), f("1"), Stats{FilesChanged: 1, ResourcesChanged: 1}},
-		"a file merged":                 {f("1"), f("2"), edited, Stats{FilesChanged: 1, ResourcesMerged: 1}},
-		"a file added":                  {f("1"), f("1") + g, edited, Stats{FilesAdded: 1, ResourcesAdded: 1}},
-		"a file removed":                {f("1") + g, f("1"), edited + g, Stats{FilesRemoved: 1, ResourcesRemoved: 1}},
-		"a subpackage added":            {f("1"), f("1") + sub("1"), edited, Stats{FilesAdded: 2, ResourcesAdded: 2}},
-		"a subpackage removed":          {f("1") + sub("1"), f("1"), edited + sub("1"), Stats{FilesRemoved: 2, ResourcesRemoved: 2}},
-		"a subpackage kept for an edit": {f("1") + sub("1"), f("1"), edited + sub("2"), Stats{}},
-		"a resource moved":              {f("1"), in("n.yaml", configMap("f", "x: 1")), edited, Stats{FilesAdded: 1, FilesRemoved: 1, ResourcesMoved: 1}},
-		"a Kptfile changed":             {in("Kptfile", kptfileHead), in("Kptfile", kptfileHead+"info:\n  site: a\n"), in("Kptfile", kptfileHead+"pipeline: {}\n"), Stats{FilesChanged: 1}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			res, err := Packages(pkg(t, tc.base), pkg(t, tc.upstream), pkg(t, tc.local), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, res.Stats); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // TestModesOfFiles: the mode of a file is merged beside its content.
 func TestModesOfFiles(t *testing.T) {
 	file := func(mode krm.Mode, data string) *krm.File {

@@ -80,7 +80,6 @@ func (m *merger) clearRendered() {
 	n := ynode(k)
 	if cleared := withoutBookkeeping(n); cleared != n {
 		k.Replace(yaml.NewRNode(yamltree.Copy(cleared)))
-		m.touched[kptfilev1.KptFileName] = true
 	}
 }
 

@@ -50,8 +50,6 @@ type merger struct {
 	open      []*unitMerge // whose resources are still to be merged
 	handles   map[docPlace]*krm.Resource
 	conflicts []Conflict
-	stats     Stats
-	touched   map[string]bool // files of out that may differ from local; true for those edited in place
 }
 
 // unit is a package or subpackage: the files of a directory with a Kptfile
@@ -64,7 +62,7 @@ type unit struct {
 func newMerger(base, upstream, local *krm.Package, o Options) *merger {
 	m := &merger{
 		o: o, b: newVersion(base), u: newVersion(upstream), l: newVersion(local),
-		out: local.Clone(), units: map[string]*unit{".": {dir: "."}}, touched: map[string]bool{}, closed: map[string]bool{},
+		out: local.Clone(), units: map[string]*unit{".": {dir: "."}}, closed: map[string]bool{},
 	}
 	all := map[string]bool{}
 	for _, v := range []*version{m.b, m.u, m.l} {
@@ -137,13 +135,11 @@ func (m *merger) independent(u *unit) bool {
 // remove drops a file of the merged package.
 func (m *merger) remove(p string) {
 	m.out.Remove(p)
-	m.touched[p] = false
 }
 
 // write adds or replaces a file of the merged package.
 func (m *merger) write(f krm.File) {
 	m.out.Write(f)
-	m.touched[f.Path] = false
 }
 
 func sameFile(a, b *krm.File) bool {
@@ -188,34 +184,13 @@ func (c change) mode() krm.Mode {
 	return c.u.Mode
 }
 
-// result counts and sorts what the merge brought.
+// result sorts what the merge brought.
 func (m *merger) result() (*Result, error) {
-	present := map[string]bool{}
-	for _, p := range m.out.Paths() {
-		present[p] = true
-	}
-	for p, edited := range m.touched {
-		was, had := m.l.files[p]
-		switch {
-		case present[p] && !had:
-			m.stats.FilesAdded++
-		case had && !present[p]:
-			m.stats.FilesRemoved++
-		case had && (edited || !m.unchanged(p, was)):
-			m.stats.FilesChanged++
-		}
-	}
 	for i, c := range m.conflicts {
 		m.conflicts[i].Fate = m.o.fate(c)
 	}
 	sort.SliceStable(m.conflicts, func(i, j int) bool { return m.conflicts[i].Path < m.conflicts[j].Path })
-	return &Result{Package: m.out, Conflicts: m.conflicts, Stats: m.stats}, nil
-}
-
-// unchanged says whether a file that was written as a whole is as it was.
-func (m *merger) unchanged(p string, was krm.File) bool {
-	is, _ := m.out.Read(p)
-	return sameFile(&was, &is)
+	return &Result{Package: m.out, Conflicts: m.conflicts}, nil
 }
 
 // noteFile notes a conflict about a file or, with a directory, a subpackage.

@@ -39,7 +39,6 @@ func (w *unitMerge) mergeTexts() {
 			continue
 		}
 		if w.mergeText(r, p.b.resource(), p.u.r, p.l.r, p.tree) {
-			w.touched[r.Path()] = true
 		}
 	}
 }
@@ -72,7 +71,6 @@ func (w *unitMerge) wholeText(c change) bool {
 	if !w.out.WriteIf(f, w.u.pkg, func(now, then []*krm.Resource) bool { return w.sameResources(now, then, resolved) }) {
 		return false
 	}
-	w.touched[c.path] = false
 	w.conflicts = slices.DeleteFunc(w.conflicts, func(lost Conflict) bool { return lost.Path == c.path && resolved[lost.Resource] })
 	return true
 }
