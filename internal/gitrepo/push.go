@@ -152,16 +152,6 @@ type pusher struct {
 // even of an atomic push, the refs that lack nothing.
 func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefResult) error {
 	a, err := p.attempt(ctx, updates, false)
-	if err == nil && a.unasked && a.sent && !a.took(len(updates)) {
-		p.repo.learnReceives(nil)
-		if a.status == nil && p.unseen(ctx, a, updates) { // who asks is told better what is wrong, and finds the way
-			first := a
-			a, err = p.attempt(ctx, updates, false)
-			if took := err == nil && a.took(len(updates)); !took && !refusedUnseen(first.err) && p.mayBeSlow(ctx, err, updates) {
-				return p.readAgain(ctx, first, updates, results)
-			}
-		}
-	}
 	if err != nil {
 		return err
 	}
@@ -201,39 +191,6 @@ func (p *pusher) complete(ctx context.Context, a *attempt, updates []RefUpdate, 
 	return err
 }
 
-// unseen says that a push without an answer moved nothing: the connection may have been
-// closed while the run was at work, or leads elsewhere now.
-func (p *pusher) unseen(ctx context.Context, a *attempt, updates []RefUpdate) bool {
-	switch {
-	case httpStatus(a.err) == http.StatusRequestEntityTooLarge, wire.IsSlow(a.err), ctx.Err() != nil:
-		return false // it would not be other
-	case httpStatus(a.err) == http.StatusBadGateway, httpStatus(a.err) == http.StatusGatewayTimeout:
-		return false // who is behind is at work
-	case refusedUnseen(a.err):
-		return true
-	}
-	now, err := p.refsNow(ctx)
-	return err == nil && len(staleRefs(updates, now)) == 0
-}
-
-// mayBeSlow says that a push without an answer may land, or has landed, after another was
-// made in its place, with err where that was not sent: some ref is where it was to be.
-func (p *pusher) mayBeSlow(ctx context.Context, err error, updates []RefUpdate) bool {
-	if err != nil {
-		return true
-	}
-	now, err := p.refsNow(ctx)
-	return err != nil || slices.ContainsFunc(updates, func(u RefUpdate) bool { return now[u.Name] == u.New })
-}
-
-// took says that the server moved all of so many refs.
-func (a *attempt) took(updates int) bool {
-	if a.status == nil || a.status.UnpackStatus != "ok" || len(a.status.CommandStatuses) != updates {
-		return false
-	}
-	return !slices.ContainsFunc(a.status.CommandStatuses, func(c *packp.CommandStatus) bool { return c.Status != "ok" })
-}
-
 // says is the server's answer about a ref.
 func (a *attempt) says(ref string) string {
 	for _, c := range a.status.CommandStatuses {
@@ -247,7 +204,6 @@ func (a *attempt) says(ref string) string {
 // attempt is one request and its answer.
 type attempt struct {
 	sent    bool             // the request may have reached the server
-	unasked bool             // it can do what it could do before
 	can     *capability.List // what the server can do
 	atomic  bool
 	status  *packp.ReportStatus // nil where the answer was lost
@@ -282,19 +238,15 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 	var a *attempt
 	err := p.repo.withSession(ctx, true, func(ctx context.Context, s transport.Session) error {
 		a = &attempt{}
-		var refs map[string]plumbing.Hash
-		if a.can, refs = p.unasked(updates, full); a.can != nil {
-			a.unasked = true
-		} else {
-			adv, err := s.AdvertisedReferencesContext(ctx)
-			if isEmptyRemote(err) && adv == nil {
-				adv, err = packp.NewAdvRefs(), nil
-			}
-			if err != nil {
-				return err
-			}
-			a.can, refs = adv.Capabilities, adv.References
+		adv, err := s.AdvertisedReferencesContext(ctx)
+		if isEmptyRemote(err) && adv == nil {
+			adv, err = packp.NewAdvRefs(), nil
 		}
+		if err != nil {
+			return err
+		}
+		a.can = adv.Capabilities
+		refs := adv.References
 		if a.stale = staleRefs(updates, refs); len(a.stale) > 0 {
 			return nil
 		}
@@ -318,9 +270,7 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 			a.err = slow
 		}
 		if isAuth(a.err) || wire.IsRateLimited(a.err) || neverLeft(a.err) { // refused at the door: withSession may log in and come again
-			if a.sent = false; a.unasked {
-				p.repo.learnReceives(nil)
-			}
+			a.sent = false
 			return a.err
 		}
 		return nil
@@ -469,9 +419,6 @@ func (p *pusher) judge(ctx context.Context, a *attempt, updates []RefUpdate, res
 		refused = append(refused, RefMessage{u.Name, status})
 	}
 	if len(refused) == 0 {
-		if !a.unasked {
-			p.repo.learnReceives(a.can)
-		}
 		p.landed(a, updates)
 		return nil
 	}

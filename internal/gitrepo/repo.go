@@ -52,10 +52,6 @@ type Repo struct {
 
 	records recordStates
 
-	receivesMu                 sync.Mutex
-	receives                   receives
-	receivesRead, receivesEver bool
-
 	knownMu sync.Mutex
 	known   map[Hash]struct{} // objects that the server has
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -67,21 +66,6 @@ func (w *world) once(kind, repo string, f func()) {
 	})
 }
 
-// forgetServers has the cache forget what servers can do with a push, as where one took none:
-// they are asked.
-func (w *world) forgetServers() {
-	w.t.Helper()
-	files, err := filepath.Glob(filepath.Join(w.dir, "cache", "git", "git", "*", "receives"))
-	if err != nil || len(files) == 0 {
-		w.t.Fatal("nothing is known of servers", err)
-	}
-	for _, f := range files {
-		if err := os.WriteFile(f, []byte("{}"), 0o600); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
 // Somebody pushes to the Draft between plan and push: their commit is kept, and
 // ours is made again on top of it.
 func TestLostRace(t *testing.T) {
@@ -96,9 +80,6 @@ func TestLostRace(t *testing.T) {
 			w.publishWeb(webV2, "v2")
 			w.write("sets/web.yaml", strings.Replace(webSet, "revision: v1", "revision: v2", 1))
 			w.write("sets/more.yaml", listSet("more", "web", "v2", "c1", "other"))
-			if kind == gittest.WriteRefs { // which who knows the server does not ask for
-				w.forgetServers()
-			}
 			var theirs string
 			w.once(kind, "c1", func() {
 				theirs = w.edit("c1", "drafts/web/packagevariant-1", "web/deployment.yaml", "replicas: 2", "replicas: 6")
@@ -183,7 +164,6 @@ func TestServerDiesInMidPush(t *testing.T) {
 		}
 		w.unchanged(start)
 	}
-	const asked = ", asked"
 	cases := map[string]func(){
 		"reply lost":  w.srv.DropPushReply,
 		"empty reply": w.srv.EmptyPushReply,
@@ -194,19 +174,9 @@ func TestServerDiesInMidPush(t *testing.T) {
 	for _, n := range []int64{1, 21} { // in the pack's checksum, and before it
 		cases[fmt.Sprintf("cut %d bytes before the end", n)] = func() { w.srv.DropPushBeforeEnd(n) }
 	}
-	for name, fault := range maps.Clone(cases) {
-		cases[name+asked] = fault
-	}
 	for name, fault := range cases {
 		t.Run(name, func(t *testing.T) {
 			reset()
-			if strings.HasSuffix(name, asked) {
-				w.forgetServers()
-			} else {
-				w.mustApply() // the server is known from that
-				reset()
-				fault()
-			}
 			// Each push of the first run dies, however often it is tried.
 			var dying atomic.Bool
 			dying.Store(true)
