@@ -242,9 +242,8 @@ func (r *Repo) longestPath() (n int) {
 
 // FetchFew is FetchPlaces of those whose commits are not here, where these are few, and
 // nothing otherwise: who reads commits first, and most likely these places then, spares a
-// request. since is what a place's commit was most likely made upon, of which the folder is
-// here, or that has none there; zero is nothing. What is new in the folder since then comes along.
-func (r *Repo) FetchFew(ctx context.Context, since func(Place) Hash, places ...Place) error {
+// request.
+func (r *Repo) FetchFew(ctx context.Context, places ...Place) error {
 	if r.local != nil {
 		return nil
 	}
@@ -256,30 +255,10 @@ func (r *Repo) FetchFew(ctx context.Context, since func(Place) Hash, places ...P
 		return err
 	}
 	missing := r.missingCommits(commits)
-	if len(missing) == 0 || len(missing) > newsCommits {
+	if len(missing) == 0 || len(missing) > fewCommits {
 		return nil
 	}
-	few := map[Hash]bool{}
-	for _, h := range missing {
-		few[h] = true
-	}
-	places = slices.DeleteFunc(places, func(p Place) bool { return !few[p.Commit] })
-	r.fetching.Lock()
-	err := r.fetchNews(ctx, since, places)
-	r.fetching.Unlock()
-	if err != nil {
-		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
-	}
-	rest := map[Hash]bool{} // of a commit that changes nothing its root folder is not sent
-	for _, p := range places {
-		if !r.leads(p) {
-			rest[p.Commit] = true
-		}
-	}
-	if len(rest) > fewCommits {
-		return nil
-	}
-	return r.FetchPlaces(ctx, places...)
+	return r.FetchPlaces(ctx, slices.DeleteFunc(places, func(p Place) bool { return !slices.Contains(missing, p.Commit) })...)
 }
 
 // waysTo are the commits of which fetchWays asks for less than all.

@@ -338,7 +338,7 @@ func TestFetchFew(t *testing.T) {
 				}
 			}
 			y.srv.ResetCounts()
-			if err := r.FetchFew(t.Context(), func(Place) Hash { return Hash{} }, slices.Clone(places)...); err != nil {
+			if err := r.FetchFew(t.Context(), slices.Clone(places)...); err != nil {
 				t.Fatal(err)
 			}
 			if n := y.srv.Count(gittest.Fetch); n != c.requests {

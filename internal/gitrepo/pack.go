@@ -9,6 +9,7 @@ import (
 	"hash"
 	"hash/adler32"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -229,4 +230,30 @@ func (e *packEncoder) store(data []byte) {
 	var sum [4]byte
 	binary.BigEndian.PutUint32(sum[:], adler32.Checksum(data))
 	e.out.Write(sum[:])
+}
+
+// storeObjects puts objects into a part of the cache, in a pack of their own.
+func (r *Repo) storeObjects(to objectSource, objects map[Hash]rawObject) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	keep, finish := r.packSink(to)
+	if err := keep(packOf(objects)); err != nil {
+		return err
+	}
+	return finish()
+}
+
+// packOf is a pack of whole objects.
+func packOf(objects map[Hash]rawObject) io.Reader {
+	e := encoders.Get().(*packEncoder) // a library's has a compressor of its own each time
+	defer encoders.Put(e)
+	pack := binary.BigEndian.AppendUint32([]byte(packHead), uint32(len(objects)))
+	for _, h := range sorted(slices.Collect(maps.Keys(objects))) {
+		e.out.Reset()
+		e.entry(&newObject{typ: objects[h].typ, data: objects[h].data})
+		pack = append(pack, e.out.Bytes()...)
+	}
+	sum := sha1.Sum(pack)
+	return bytes.NewReader(append(pack, sum[:]...))
 }

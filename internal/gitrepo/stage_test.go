@@ -472,3 +472,36 @@ func TestStageIsSmall(t *testing.T) {
 	}
 	runtime.KeepAlive(kept)
 }
+
+// What is put together makes a pack that git takes, of large and small objects of all kinds.
+func TestPackOf(t *testing.T) {
+	objects := map[Hash]rawObject{}
+	put := func(typ plumbing.ObjectType, data []byte) Hash {
+		h := hashObject(typ, data)
+		objects[h] = rawObject{h, typ, data}
+		return h
+	}
+	put(plumbing.BlobObject, nil)
+	put(plumbing.BlobObject, bytes.Repeat([]byte("line\n"), 50_000))
+	put(plumbing.BlobObject, noisy(1)[1].Data)
+	tree := put(plumbing.TreeObject, treeEntryBytes(modeRegular, "a", put(plumbing.BlobObject, []byte("a"))))
+	put(plumbing.CommitObject, encodeCommit(tree, nil, machine, machine, "m"))
+	pack, err := io.ReadAll(packOf(objects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := io.ReadAll(packOf(objects)); !bytes.Equal(again, pack) {
+		t.Error("twice the same objects are two packs")
+	}
+	repo := gittest.NewRepo(t)
+	file := filepath.Join(repo.Dir, "objects", "pack", "pack-of.pack")
+	if err := os.WriteFile(file, pack, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	repo.Git(t, "index-pack", "--strict", file)
+	for h, o := range objects {
+		if got := repo.Git(t, "cat-file", "-s", h.String()); got != fmt.Sprint(len(o.data)) {
+			t.Errorf("the %s %s has %s bytes, want %d", o.typ, h, got, len(o.data))
+		}
+	}
+}

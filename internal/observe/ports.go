@@ -63,8 +63,7 @@ type Trees interface {
 	Fetch(ctx context.Context, commits ...gitrepo.Hash) error
 	FetchPlaces(ctx context.Context, places ...gitrepo.Place) error
 	// FetchFew is FetchPlaces of those whose commits are not at hand, where these are few.
-	// With since it brings what is new in the folders, too.
-	FetchFew(ctx context.Context, since func(gitrepo.Place) gitrepo.Hash, places ...gitrepo.Place) error
+	FetchFew(ctx context.Context, places ...gitrepo.Place) error
 	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
 	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
 	// Many says that there are so many packages that what leads to few of them is read

@@ -647,14 +647,13 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 // fetchOpen brings the open heads of what is wanted, where they will be read whole: then
 // their commits need no request of their own. Beside many packages who needs some of them
 // asks for these. Where the record stands, new heads are people's, and every command reads
-// what leads to the folders of those; most of them were made upon what the record has.
+// what leads to the folders of those.
 func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
 	var places []gitrepo.Place
-	whole, at := r.whole && !r.Git.Many(), map[gitrepo.Place]*head{}
+	whole := r.whole && !r.Git.Many()
 	for _, h := range heads {
 		if h.Phase.Open() && r.Wanted[h.path] {
-			p := gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path, Way: !whole}
-			places, at[p] = append(places, p), h
+			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path, Way: !whole})
 		}
 	}
 	if len(places) == 0 {
@@ -664,12 +663,8 @@ func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
 		if !r.Git.RecordStands(r.record) {
 			return nil
 		}
-		rec, err := r.readRecord(ctx)
-		if err != nil {
-			return err
-		}
 		// What else cannot be had is asked for again by who needs it, and fails that alone.
-		err = r.Git.FetchFew(ctx, func(p gitrepo.Place) gitrepo.Hash { return r.beganAt(rec, at[p]) }, places...)
+		err := r.Git.FetchFew(ctx, places...)
 		if errors.Is(err, gitrepo.ErrMissingObject) || ctx.Err() != nil {
 			return err
 		}
@@ -679,18 +674,6 @@ func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
 		places = append(places, gitrepo.Place{Commit: gitrepo.Hash(r.Head)})
 	}
 	return r.Git.FetchPlaces(ctx, places...)
-}
-
-// beganAt is what people most likely made a head upon, of whose package no more than what
-// is new since then is to be read: what the machine made where that is at hand, the branch
-// otherwise. Every command reads what they made of it.
-func (r *Repo) beganAt(rec *record.Record, h *head) gitrepo.Hash {
-	for _, e := range rec.Package(h.path) {
-		if e.Place == record.Open && e.Workspace == h.Workspace && r.Git.HasTree(gitrepo.Hash(decide.ParseHash(e.Tree))) {
-			return gitrepo.Hash(decide.ParseHash(e.Commit))
-		}
-	}
-	return gitrepo.Hash(r.Head)
 }
 
 // walkLimit bounds how many hand-made commits on a Draft are looked behind.
