@@ -27,10 +27,41 @@ var steering = lazyregexp.New(`(?i)` +
 // fullwidth characters, and reads as before. Equal texts give equal texts, and an
 // inert text stays as it is.
 func Inert(text string) string {
-	for steering.MatchString(text) { // what is replaced may have been part of two
+	for maySteer(text) && steering.MatchString(text) { // what is replaced may have been part of two
 		text = steering.Regexp().ReplaceAllStringFunc(text, fullwidth.Replace)
 	}
 	return text
+}
+
+// maySteer reports whether a text has what an alternative of steering needs. Most texts have
+// nothing of it, and the expression takes a tenth of a first apply.
+func maySteer(text string) bool {
+	for i := range len(text) {
+		var before byte
+		if i > 0 {
+			before = text[i-1]
+		}
+		switch c := text[i]; {
+		case c == '[', c == '*' && before == '*', c == '@' && !isWord(before),
+			c == ':' && (before|0x20 == 's' || before == 0xBF): // of ſ, which folds to s
+			return true
+		case c < '0' || c > '9':
+		case before == '#' || before == '!' || before == '/',
+			before == '-' && (i > 1 && text[i-2]|0x20 == 'h' || closing(text)):
+			return true
+		}
+	}
+	return false
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// closing reports whether a text has a part of each closing word.
+func closing(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "clo") || strings.Contains(text, "fix") || strings.Contains(text, "olv") || strings.Contains(text, "implement")
 }
 
 // runners are the prefixes by which CI systems find a command anywhere in a line.

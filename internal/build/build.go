@@ -261,11 +261,11 @@ func (m *maker) finish(ctx context.Context) error {
 		return m.commit(ctx, files)
 	}
 	if m.From != nil && !m.Keeps() {
-		if m.Same, err = m.unchanged(); err != nil || m.Same {
+		if m.Same, err = m.unchanged(files); err != nil || m.Same {
 			return err
 		}
 	}
-	if m.Back, err = m.setBack(); err != nil || m.Back {
+	if m.Back, err = m.setBack(files); err != nil || m.Back {
 		return err
 	}
 	m.Inputs.Points = m.added()
@@ -314,11 +314,11 @@ func (m *maker) commit(ctx context.Context, files []krm.File) error {
 
 // setBack reports whether an open Draft came to hold what is Published, so that
 // nothing is left to approve. What an update lost is for a person to see first.
-func (m *maker) setBack() (bool, error) {
+func (m *maker) setBack(files []krm.File) (bool, error) {
 	if m.From == nil || m.From.Number > 0 || m.Package.Latest == nil || m.Package.Branch != nil || len(m.Conflicts) > 0 {
 		return false, nil
 	}
-	return krm.SameContent(m.pkg, m.Base)
+	return krm.SameWritten(m.pkg, files, m.Base)
 }
 
 // stage keeps what was made for the push, and the package as the machine made
@@ -351,7 +351,7 @@ func (m *maker) keepTree(files []krm.File) (decide.Hash, error) {
 // is behind gets its commit all the same: it records that the Draft now stands
 // on the latest Published revision, which approve asks for; so does one that set its
 // package back, and goes on. What was deleted on the registered branch is not there.
-func (m *maker) unchanged() (bool, error) {
+func (m *maker) unchanged(files []krm.File) (bool, error) {
 	if b := m.Package.Branch; m.From.Number > 0 && b != nil && b.Tree.IsZero() {
 		return false, nil
 	}
@@ -359,7 +359,7 @@ func (m *maker) unchanged() (bool, error) {
 	if have == nil {
 		have = m.Base
 	}
-	if same, err := krm.SameContent(m.pkg, have); err != nil || !same {
+	if same, err := krm.SameWritten(m.pkg, files, have); err != nil || !same {
 		return false, err
 	}
 	return m.From.Number > 0 || !m.Behind() && (m.From.Reverts() == "" || m.Revert != nil), nil

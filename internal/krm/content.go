@@ -53,19 +53,15 @@ func SameContent(a, b *Package) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return SameWritten(a, x, b)
+}
+
+// SameWritten is SameContent of a package whose Files are x.
+func SameWritten(a *Package, x []File, b *Package) (bool, error) {
 	y, err := b.Files()
-	if err != nil || len(x) != len(y) {
-		return false, err
-	}
-	for i := range x {
-		if x[i].Path != y[i].Path || x[i].Mode != y[i].Mode {
-			return false, nil
-		}
-		if !bytes.Equal(x[i].Data, y[i].Data) && !SameLayout(a, b, x[i].Path) {
-			return false, nil
-		}
-	}
-	return true, nil
+	return err == nil && slices.EqualFunc(x, y, func(f, g File) bool {
+		return f.Path == g.Path && f.Mode == g.Mode && (bytes.Equal(f.Data, g.Data) || SameLayout(a, b, f.Path))
+	}), err
 }
 
 // SameLayout reports whether a file of two packages differs at most in the layout and

@@ -18,12 +18,13 @@ import (
 type FileStatements struct {
 	read func() statements
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	file *os.File // opened by the first Put; nobody knows which is the last
 }
 
 type statements struct {
 	key   []byte
-	codes map[statement]bool
+	codes map[statement]struct{}
 	path  string // "" where nothing can be written
 }
 
@@ -46,7 +47,8 @@ func (s *FileStatements) Has(words ...string) bool {
 	code := known.code(words)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return known.codes[code]
+	_, ok := known.codes[code]
+	return ok
 }
 
 // Put adds a statement. A file that cannot be written costs time, nothing else.
@@ -55,18 +57,17 @@ func (s *FileStatements) Put(words ...string) {
 	code := known.code(words)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known.codes[code] {
+	if _, ok := known.codes[code]; ok {
 		return
 	}
-	known.codes[code] = true
+	known.codes[code] = struct{}{}
 	if known.path == "" {
 		return
 	}
-	// Opened each time: a run has no end at which every caller would close the file.
-	if f, err := os.OpenFile(known.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
-		_, _ = f.Write(code[:])
-		_ = f.Close()
+	if s.file == nil {
+		s.file, _ = os.OpenFile(known.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	}
+	_, _ = s.file.Write(code[:]) // of a nil file an error
 }
 
 func (k statements) code(words []string) (code statement) {
@@ -79,7 +80,7 @@ func (k statements) code(words []string) (code statement) {
 }
 
 func readStatements(dir string) statements {
-	k := statements{codes: map[statement]bool{}}
+	k := statements{codes: map[statement]struct{}{}}
 	if k.key = MachineKey(dir); k.key == nil { // for this run alone
 		k.key = make([]byte, sha256.Size)
 		_, _ = rand.Read(k.key)
@@ -93,8 +94,9 @@ func readStatements(dir string) statements {
 		data = data[len(data)-maxStatements/2*size:]
 		_ = os.WriteFile(path, data, 0o600)
 	}
+	k.codes = make(map[statement]struct{}, len(data)/size)
 	for code := range slices.Chunk(data, size) {
-		k.codes[statement(code)] = true
+		k.codes[statement(code)] = struct{}{}
 	}
 	k.path = path
 	return k
