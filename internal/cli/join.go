@@ -294,7 +294,7 @@ func sortPulls(list []pullView) {
 func eachOnce(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
 
 func (a *app) joinReviews(list []*joinFile) error {
-	if a.output == githubFormat || a.output == gitlabFormat {
+	if slices.Contains([]string{githubFormat, gitlabFormat, chatFormat}, a.output) {
 		return fmt.Errorf("--output %s: a review is json, yaml, %s or %s", a.output, markdownFormat, htmlFormat)
 	}
 	report, err := classes(list)

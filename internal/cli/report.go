@@ -27,6 +27,7 @@ const (
 	githubFormat   = "github"
 	gitlabFormat   = "gitlab"
 	htmlFormat     = "html"
+	chatFormat     = "chat"
 )
 
 // reports write a digest, each in its format: a new one is a line here.
@@ -41,6 +42,10 @@ var reports = []struct {
 		return writeText(w, text, err)
 	}},
 	{htmlFormat, page.Write},
+	{chatFormat, func(w io.Writer, d *review.Digest) error {
+		text, err := review.Chat(d)
+		return writeText(w, text, err)
+	}},
 }
 
 // reportFormats are the names of reports, in their order.
@@ -64,6 +69,7 @@ several places.
   github     workflow commands, which GitHub Actions shows at files and lines
   gitlab     a Code Quality report, which GitLab shows in the merge request
   html       a page in one file, for a browser: an artifact of the pipeline
+  chat       the JSON of a message for a webhook of Slack, Mattermost or Teams
 
 Its exit status is 0, however the run ended.`,
 		Args: cobra.MaximumNArgs(1),
