@@ -9,6 +9,7 @@ import (
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
 )
 
 func newEdits(a *app) *cobra.Command {
@@ -50,7 +51,7 @@ them, "edits drop" without them.`,
 			if err != nil {
 				return err
 			}
-			if err := a.printEdits(list); err != nil {
+			if err := a.printEdits(s.from(), list); err != nil {
 				return err
 			}
 			for _, problem := range problems {
@@ -144,7 +145,7 @@ func (a *app) redraft(ctx context.Context, planOf func(*reconcile.Engine, contex
 	return a.plan(ctx, planAndApply, func(s *opening, plan *reconcile.Plan) error { return a.printPlan(s, plan, true) })
 }
 
-func (a *app) printEdits(list []*reconcile.Edited) error {
+func (a *app) printEdits(from review.Source, list []*reconcile.Edited) error {
 	edits := 0
 	for _, e := range list {
 		edits += len(e.Edits) + len(e.Lost)
@@ -154,7 +155,7 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 		if list == nil {
 			list = []*reconcile.Edited{}
 		}
-		return encodeAs(a.Out, a.output, "EditList", map[string]any{"edits": edits, "revisions": list})
+		return encodeAs(a.Out, a.output, "EditList", map[string]any{"source": from, "edits": edits, "revisions": list})
 	case "name":
 		for _, e := range list {
 			if _, err := fmt.Fprintln(a.Out, e.Variant, e.Revision); err != nil {

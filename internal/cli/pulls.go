@@ -52,7 +52,7 @@ func (a *app) pullRequests(ctx context.Context, s *opening, mode string, sel dec
 		return err
 	}
 	a.printTaken(s.engine, true)
-	if err := a.printPulls(list); err != nil {
+	if err := a.printPulls(s.from(), list); err != nil {
 		return err
 	}
 	for _, p := range problems {
@@ -137,11 +137,11 @@ func viewsOf(list []fleet.Pulled) ([]pullView, [][]string) {
 
 var pullHeader = []string{"REPOSITORY", "REQUEST", "TITLE", "NOW"}
 
-func (a *app) printPulls(list []fleet.Pulled) error {
+func (a *app) printPulls(from review.Source, list []fleet.Pulled) error {
 	views, rows := viewsOf(list)
 	switch a.output {
 	case "json", "yaml":
-		return encodeAs(a.Out, a.output, "PullRequestList", map[string]any{"pullRequests": views})
+		return encodeAs(a.Out, a.output, "PullRequestList", map[string]any{"source": from, "pullRequests": views})
 	case "name":
 		for _, v := range views {
 			if v.URL != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
 )
 
 func newRecord(a *app) *cobra.Command {
@@ -40,7 +41,7 @@ func (a *app) recordCommand(use, short string, run func(*reconcile.Engine, conte
 			}
 			list, problems := run(s.engine, c.Context())
 			p.stop()
-			if err := a.printRecorded(list); err != nil {
+			if err := a.printRecorded(s.from(), list); err != nil {
 				return err
 			}
 			return a.recordFindings(list, problems)
@@ -51,13 +52,13 @@ func (a *app) recordCommand(use, short string, run func(*reconcile.Engine, conte
 	return c
 }
 
-func (a *app) printRecorded(list []*reconcile.Recorded) error {
+func (a *app) printRecorded(from review.Source, list []*reconcile.Recorded) error {
 	switch a.output {
 	case "json", "yaml":
 		if list == nil {
 			list = []*reconcile.Recorded{}
 		}
-		return encodeAs(a.Out, a.output, "RecordList", map[string]any{"entries": list})
+		return encodeAs(a.Out, a.output, "RecordList", map[string]any{"source": from, "entries": list})
 	case "name":
 		for _, r := range list {
 			if _, err := fmt.Fprintf(a.Out, "%s %s\n", r.Repository, r.Name()); err != nil {

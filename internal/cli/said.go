@@ -141,7 +141,7 @@ func (a *app) say(c *cobra.Command, names []string, run func(*reconcile.Engine, 
 	}
 	switch a.output {
 	case "json", "yaml":
-		err = encodeAs(a.Out, a.output, "VariantList", map[string]any{"variants": views})
+		err = encodeAs(a.Out, a.output, "VariantList", map[string]any{"source": s.from(), "variants": views})
 	case "name":
 		for _, v := range views {
 			if v.Error == "" {
