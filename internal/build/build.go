@@ -56,6 +56,8 @@ type Builder struct {
 	// Keep leaves Before, Base and After in what was made, for who shows them;
 	// without it they are let go once the package was compared.
 	Keep bool
+	// Validator checks what was made.
+	Validator decide.Validator
 
 	// restless has, by upstream and functions, the function that is not idempotent,
 	// "" for none.
@@ -137,6 +139,8 @@ type Made struct {
 	Warnings   []string
 	// Unproved is why it may not be published unseen, where Job.Prove asked.
 	Unproved string
+	// Findings are what Kubernetes would refuse of the package, weighed.
+	Findings []decide.Finding
 	// Attention is what is to be seen first: see decide.Outcome.
 	Attention []string
 }
@@ -171,6 +175,7 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 // stays said. Where that fails too, only that is.
 func (b *Builder) unrendered(ctx context.Context, j Job, failed *Made) *Made {
 	plain := &Builder{Manager: b.Manager, Read: b.Read, Context: b.Context, AllowKinds: b.AllowKinds, StopOnConflict: b.StopOnConflict, Keep: b.Keep}
+	plain.Validator.Checks = b.Validator.Checks
 	var ok bool
 	if j.Build, ok = j.WithoutRendering(j.Build); !ok {
 		return failed
@@ -253,6 +258,13 @@ func (m *maker) finish(ctx context.Context) error {
 		m.Attention = append(m.Attention, decide.BaseUnknown)
 	}
 	m.breaks()
+	if m.Revert == nil && m.Lock() == nil {
+		published := m.Base
+		if m.Package.Latest == nil {
+			published = nil
+		}
+		m.Findings = m.Validator.Check(m.Job.Repo.Repository, m.pkg, published)
+	}
 	slices.Sort(m.Attention)
 	m.Attention = slices.Compact(m.Attention)
 	m.After, m.Machine, m.Conditions, m.Unmet = m.pkg, m.machine, mutate.Conditions(k), observe.Unmet(k)

@@ -100,7 +100,7 @@ func (m *maker) message() (string, error) {
 		trailers.Reverts = m.reverts()
 	}
 	outcome := decide.Outcome{Question: m.Question, Conflicts: len(m.Conflicts), Attention: m.Attention}
-	trailers.Review = outcome.Review()
+	trailers.Review, trailers.Invalid = outcome.Review(), decide.InvalidTrailer(m.Findings)
 	return gitrepo.FormatMessage(strings.TrimSpace(b.String()), &gitrepo.Annotation{
 		Package: m.Package.Path, WorkspaceName: m.Workspace, Task: m.task(),
 	}, trailers)

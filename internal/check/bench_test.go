@@ -18,11 +18,10 @@ func BenchmarkResources(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	resources := p.Resources()
 	load()
 	b.ReportAllocs()
 	for b.Loop() {
-		Resources(p, resources, Options{})
+		Resources(p, Options{})
 	}
 }
 

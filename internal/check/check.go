@@ -3,7 +3,7 @@
 // are not allowed, names and labels, resources that are there twice, and versions that are
 // not served.
 //
-//	r := check.Resources(pkg, pkg.Resources(), check.Options{Kubernetes: "1.34"})
+//	r := check.Resources(pkg, check.Options{Kubernetes: "1.34"})
 //	for _, f := range r.Findings { fmt.Println(f) }
 //
 // It knows Kubernetes' own kinds in eight minor versions, and the kinds of the
@@ -17,10 +17,12 @@ package check
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -46,7 +48,7 @@ var Names = []string{Duplicate, Label, Name, Required, Type, UnknownField, Value
 // Finding is one mistake.
 type Finding struct {
 	Check    string `json:"check"`
-	Severity string `json:"severity"` // error
+	Severity string `json:"severity"` // error, or warning
 	File     string `json:"file"`
 	Line     int    `json:"line,omitempty"` // 0 where it is not known
 	Kind     string `json:"kind"`
@@ -75,8 +77,25 @@ type Options struct {
 	// accepts is no finding. The fields of Kubernetes' own kinds are not checked
 	// against a version that is not known.
 	Kubernetes string
-	// CRDs are CustomResourceDefinitions besides those of the package.
-	CRDs []*krm.Resource
+	// Cache, where it is not nil, keeps what is found in a text: the packages of a fleet are mostly alike.
+	Cache *Cache
+}
+
+// Cache keeps findings by the text of a resource. Its zero value is empty; it is safe for
+// concurrent use.
+type Cache struct{ texts sync.Map }
+
+// cacheKey is a text and the minor versions that it is checked against.
+type cacheKey struct {
+	in   minors
+	text [sha256.Size]byte
+}
+
+// cached are the findings of a text, their lines counted from its first one.
+type cached struct {
+	findings []Finding
+	checked  int
+	unknown  []string
 }
 
 // Result is what Resources finds.
@@ -86,21 +105,21 @@ type Result struct {
 	Unknown  []string  `json:"unknown"`  // kinds without a schema, in order: "cert-manager.io/v1 Certificate"
 }
 
-// Resources checks resources of a package, or of a folder with packages.
-func Resources(p *krm.Package, resources []*krm.Resource, o Options) Result {
-	c := &checker{kubernetes: load(), definitions: definitions{}}
+// Resources checks the resources of a package, or of a folder with packages.
+func Resources(p *krm.Package, o Options) Result {
+	c := &checker{kubernetes: load(), cache: o.Cache, definitions: definitions{}}
 	c.in = c.selected(o.Kubernetes)
-	for _, r := range slices.Concat(p.Resources(), o.CRDs) {
+	for _, r := range p.Resources() {
 		c.definitions.add(r)
 	}
 	c.layout = layoutOf(p)
-	for _, r := range resources {
+	for _, r := range p.Resources() {
 		if c.excluded(r) {
 			continue
 		}
 		c.duplicate(r)
 		if !r.Encrypted() {
-			c.resource(r)
+			c.remembered(r)
 		}
 	}
 	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
@@ -116,6 +135,7 @@ type checker struct {
 	*kubernetes
 	Result
 	in          minors // 0 is a version that is not known
+	cache       *Cache
 	definitions definitions
 	layout      layout
 	seen        map[identity]*krm.Resource
@@ -154,6 +174,35 @@ func (c *checker) open(r *krm.Resource) {
 	if root := yamltree.Deref(r.Node().YNode()); root != nil && r.Line() > 0 {
 		c.base = r.Line() - root.Line
 	}
+}
+
+// remembered is resource, but for a text that was checked before. What definitions say of a
+// kind is not remembered.
+func (c *checker) remembered(r *krm.Resource) {
+	text := krm.SourceOf(r)
+	if c.cache == nil || text == nil || c.definitions[groupKind{r.Group(), r.Kind()}] != nil || r.Kind() == "List" {
+		c.resource(r)
+		return
+	}
+	key := cacheKey{c.in, sha256.Sum256(text)}
+	if v, ok := c.cache.texts.Load(key); ok {
+		was := v.(cached)
+		c.Checked += was.checked
+		c.Unknown = append(c.Unknown, was.unknown...)
+		for _, f := range was.findings {
+			f.File, f.Line, f.Resource = r.Path(), f.Line+r.Line(), r
+			c.Findings = append(c.Findings, f)
+		}
+		return
+	}
+	findings, checked, unknown := len(c.Findings), c.Checked, len(c.Unknown)
+	c.resource(r)
+	now := cached{slices.Clone(c.Findings[findings:]), c.Checked - checked, slices.Clone(c.Unknown[unknown:])}
+	for i := range now.findings {
+		now.findings[i].Line -= r.Line()
+		now.findings[i].Resource = nil
+	}
+	c.cache.texts.Store(key, now)
 }
 
 // resource checks one resource, and those in a List.
@@ -201,7 +250,7 @@ func (c *checker) found(check string, n *yaml.Node, field, message, hint string)
 		line = c.base + n.Line
 	}
 	c.Findings = append(c.Findings, Finding{
-		Check: check, Severity: "error", File: c.r.Path(), Line: cmp.Or(line, c.r.Line()), Kind: c.r.Kind(), Name: c.r.Name(),
+		Check: check, Severity: Error, File: c.r.Path(), Line: cmp.Or(line, c.r.Line()), Kind: c.r.Kind(), Name: c.r.Name(),
 		Field: field, Message: message, Hint: hint, Resource: c.r,
 	})
 }

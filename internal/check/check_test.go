@@ -32,7 +32,7 @@ func result(t *testing.T, text string, o Options) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Resources(p, p.Resources(), o)
+	return Resources(p, o)
 }
 
 const (
@@ -166,16 +166,12 @@ func TestCustom(t *testing.T) {
 			}
 		})
 	}
-	p, err := krm.Parse([]krm.File{{Path: "crd.yaml", Data: []byte(strings.TrimPrefix(crd, "## crd.yaml\n"))}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	alone := "## shop.yaml\napiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\nspec: {ownr: me}\n"
 	if got := result(t, alone, Options{}); got.Checked != 0 || cmp.Diff([]string{"example.com/v1 Shop"}, got.Unknown) != "" {
 		t.Errorf("without a definition: %+v", got)
 	}
-	if got := run(t, alone, Options{CRDs: p.Resources()}); len(got) != 2 {
-		t.Errorf("a definition from elsewhere: %q", got)
+	if got := run(t, alone+crd, Options{}); len(got) != 2 {
+		t.Errorf("with a definition: %q", got)
 	}
 }
 
@@ -247,3 +243,27 @@ func TestRequiredOnce(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestCache checks a text again at another place, and against another version.
+func TestCache(t *testing.T) {
+	var cache Cache
+	bad := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndta: {}\n"
+	for _, text := range []string{"## a.yaml\n" + bad, "## b.yaml\n# x\n---\n" + bad, "## b.yaml\n" + bad} {
+		got := result(t, text, Options{Cache: &cache})
+		want := result(t, text, Options{})
+		if d := cmp.Diff(want.Findings, got.Findings, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Resource" }, cmp.Ignore())); d != "" || len(got.Findings) != 1 || got.Checked != want.Checked {
+			t.Errorf("with a cache (-without +with):\n%s", d)
+		}
+		if r := got.Findings[0].Resource; r == nil || r.Path() != got.Findings[0].File {
+			t.Errorf("the finding is of %v", r)
+		}
+	}
+	text := "## a.yaml\n" + deploymentText + "      hostnameOverride: a\n"
+	for minor, want := range map[string]int{"1.33": 1, "1.34": 0} {
+		if got := result(t, text, Options{Kubernetes: minor, Cache: &cache}).Findings; len(got) != want {
+			t.Errorf("%s: %v", minor, got)
+		}
+	}
+}
+
+const deploymentText = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n" + template

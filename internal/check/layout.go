@@ -22,13 +22,13 @@ type layout struct {
 func layoutOf(p *krm.Package) layout {
 	l := layout{packages: map[string]bool{}, overlays: map[string]bool{}, charts: map[string]bool{}, inputs: map[string]bool{}}
 	for _, file := range p.Paths() {
-		f, _ := p.Read(file)
-		dir := path.Dir(f.Path)
-		switch path.Base(f.Path) {
+		dir := path.Dir(file)
+		switch path.Base(file) {
 		case "Chart.yaml":
 			l.charts[path.Join(dir, "templates")] = true
 		case "kustomization.yaml", "kustomization.yml", "Kustomization":
 			l.overlays[dir] = true
+			f, _ := p.Read(file)
 			var doc yaml.Node
 			if yaml.Unmarshal(f.Data, &doc) == nil {
 				l.kustomization(dir, &doc)

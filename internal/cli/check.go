@@ -52,7 +52,7 @@ func checkFolder(a *app, dir, kubernetes string) error {
 	if err != nil {
 		return err
 	}
-	result := check.Resources(pkg, pkg.Resources(), check.Options{Kubernetes: kubernetes})
+	result := check.Resources(pkg, check.Options{Kubernetes: kubernetes})
 	for i := range result.Findings {
 		f := &result.Findings[i]
 		f.File = filepath.ToSlash(filepath.Join(dir, f.File))

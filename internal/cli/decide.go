@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/check"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
@@ -26,6 +28,8 @@ type decideFlags struct {
 	edits   bool // --accept-edits
 	// unproved is --unproved.
 	unproved bool
+	exempt   []string // --exempt
+	reason   string   // --reason
 	part     decide.Part
 	rollout  fleet.Waves
 }
@@ -64,6 +68,9 @@ edits, or --accept-edits. A revision that cannot be built here needs --unproved.
 --rollout STRATEGY publishes nothing yet: it writes rollouts/NAME.yaml into the fleet's
 folder, with the waves of that RolloutStrategy. Once the file is committed, "variform
 rollout advance" publishes wave after wave.
+
+A Draft that does not validate, for Kubernetes would refuse it, is not published,
+except for what was published before. --exempt CHECK --reason TEXT publishes it.
 
 --main publishes what people committed to the registered branch, of NAMES or of
 all, as a revision of its own. Drafts do not change; the next apply updates them.`)
@@ -133,6 +140,10 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		c.Flags().StringVar(&f.rollout.Strategy, "rollout", "", "publish --class in waves: write a Rollout with the waves of this `strategy` into the fleet's folder, and publish nothing yet")
 		c.Flags().StringVar(&f.rollout.Name, "rollout-name", "", "`name` of the Rollout (default: package, version and strategy)")
 		c.Flags().StringVar(&f.rollout.Replaces, "replaces", "", "end this `Rollout` with the new one")
+		c.Flags().StringSliceVar(&f.exempt, "exempt", nil, "publish revisions although this `check` found something; repeatable, needs --reason")
+		c.Flags().StringVar(&f.reason, "reason", "", "why --exempt is right; the approval and the next review have it")
+		c.MarkFlagsRequiredTogether("exempt", "reason")
+		_ = c.RegisterFlagCompletionFunc("exempt", cobra.FixedCompletions(check.Names, cobra.ShellCompDirectiveNoFileComp))
 		c.Flags().BoolVar(&f.main, "main", false, "publish what people committed to the registered branch, as revisions of their own")
 	}
 	if d == decide.Propose {
@@ -169,6 +180,11 @@ func checkDecide(a *app, c *cobra.Command, d decide.Verb, f *decideFlags, args [
 			return fmt.Errorf("%s: --%s 0 takes nothing: give 1 or more, or leave it out for all", d, name)
 		}
 	}
+	for _, name := range f.exempt {
+		if !slices.Contains(check.Names, name) {
+			return fmt.Errorf("%s: --exempt %q: choose one of %s", d, name, strings.Join(check.Names, ", "))
+		}
+	}
 	if f.rollout != (fleet.Waves{}) && (!class || f.rollout.Strategy == "") {
 		return fmt.Errorf("%s: a rollout needs --class ID and --rollout STRATEGY: it binds what review showed", d)
 	}
@@ -190,7 +206,7 @@ func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) (reconcile.Request, error) {
-	req := reconcile.Request{Verb: d, Replaces: f.rollout.Replaces, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost, AcceptEdits: f.edits, Unproved: f.unproved}
+	req := reconcile.Request{Verb: d, Replaces: f.rollout.Replaces, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost, AcceptEdits: f.edits, Unproved: f.unproved, Exempt: f.exempt, Reason: f.reason}
 	if len(f.classes) == 0 {
 		return req, nil
 	}
@@ -244,6 +260,10 @@ type verdictView struct {
 	Error     string `json:"error,omitempty"`
 	// Lost are the edits by hand that publishing it loses, or would.
 	Lost []decide.LostEdit `json:"lost,omitempty"`
+	// Findings are what Kubernetes would refuse, and Exempt the checks from which it was
+	// exempted, and why.
+	Findings []decide.Finding `json:"findings,omitempty"`
+	Exempt   string           `json:"exempt,omitempty"`
 }
 
 func (a *app) printVerdicts(d decide.Verb, from review.Source, verdicts []*reconcile.Verdict) error {
@@ -253,7 +273,7 @@ func (a *app) printVerdicts(d decide.Verb, from review.Source, verdicts []*recon
 	for _, v := range verdicts {
 		view := verdictView{
 			Variant: v.Identity.String(), Namespace: v.Namespace, Workspace: v.Workspace,
-			From: string(v.From), To: string(v.To), Revision: v.Number, Commit: v.Commit, Lost: v.Lost,
+			From: string(v.From), To: string(v.To), Revision: v.Number, Commit: v.Commit, Lost: v.Lost, Findings: v.Findings, Exempt: v.Exempt,
 		}
 		to := cmp.Or(string(v.To), "removed")
 		if v.Number > 0 && v.Err == nil {

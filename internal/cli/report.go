@@ -179,6 +179,9 @@ func (s *opening) notesOf(i *reconcile.Item) []review.Note {
 		where, message := fleet.PlaceOf(i.Err)
 		add(review.Failure, message, where)
 	}
+	for _, what := range i.Invalid {
+		add(review.Failure, decide.DoesNotValidate+what, at)
+	}
 	if t, ok := told[i.Action]; ok {
 		add(t.kind, strings.TrimSuffix(t.what+": "+strings.Join(i.Reasons, "; "), ": "), at)
 	}

@@ -46,6 +46,7 @@ type itemView struct {
 	// Lost are the edits by hand that publishing the revision loses.
 	Lost       []decide.LostEdit `json:"lost,omitempty"`
 	Attention  []string          `json:"attention,omitempty"` // what is to be seen first
+	Findings   []decide.Finding  `json:"findings,omitempty"`  // what Kubernetes would refuse
 	Conditions []conditionView   `json:"conditions,omitempty"`
 }
 
@@ -91,7 +92,7 @@ func viewOf(i *reconcile.Item) itemView {
 	v := itemView{
 		Variant: i.Identity.String(), Namespace: i.Namespace, Name: i.Name, Set: i.Set, Owner: i.Owner, Lock: i.Lock, Action: string(i.Action),
 		Reasons: i.Reasons, Warnings: i.Warnings, Stalled: i.Stalled, Upstream: i.Upstream, Path: i.Path,
-		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit, Lost: i.Lost, Attention: i.Attention,
+		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit, Lost: i.Lost, Attention: i.Attention, Findings: i.Findings,
 	}
 	if i.Err != nil {
 		v.Error = i.Err.Error()
@@ -284,7 +285,7 @@ func printReasons(a *app, reasons []fleet.Reason) error {
 
 // row is the line of one item in a wide table.
 func row(i *reconcile.Item) []string {
-	reason := strings.Join(i.Reasons, "; ")
+	reason := strings.Join(fleet.ReasonsOf(i), "; ")
 	if i.Err != nil {
 		reason = i.Err.Error()
 	}

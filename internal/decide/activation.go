@@ -319,7 +319,11 @@ func (a Activation) publishThere(o *Outcome, r Ruling) Ruling {
 		r.Decision, r.Reasons = Wait{}, []string{"proposed by a person: approve it, or reject it"}
 		return r
 	}
-	if why := a.held(o, o.From.NeedsReview()); why != "" {
+	why := a.held(o, o.From.NeedsReview())
+	if invalid := NotValid(o.From.Invalid()); why == "" && !o.Tried && invalid != "" { // no build is needed for that
+		why = automatic + invalid
+	}
+	if why != "" {
 		r.Decision, r.Reasons = Wait{}, []string{why}
 		return r
 	}

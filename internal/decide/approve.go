@@ -60,6 +60,10 @@ type Candidate struct {
 	// Unprovable is why that cannot be found out here; both are empty of one that is proved.
 	Edits      []string
 	Unprovable error
+	// Findings are what Kubernetes would refuse of an open one, weighed, where that was read.
+	Findings []Finding
+	// Exempt names the checks that found something and that a person exempts it from, and why.
+	Exempt string
 	// Built is what the machine makes of it, where it had to be built again.
 	Built *krm.Package
 	// Unbased reports that its commit does not name what the machine makes of it: its approval

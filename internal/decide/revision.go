@@ -72,8 +72,9 @@ type Machine struct {
 	// commit holds; zero where the commit does not say.
 	Hydrated Hash
 	// Reverts is the trailer that says what it sets the package back to, Unproved that of an
-	// approval that says why it was not built.
-	Reverts, Unproved string
+	// approval that says why it was not built, and Exempt that of one that exempts it from checks. Invalid is
+	// that of a Draft that Kubernetes would refuse.
+	Reverts, Unproved, Exempt, Invalid string
 	// Approval reports that the commit is an approval on the registered branch. Anybody who
 	// may push a Draft, or the record, can write all other commits and trailers.
 	Approval bool

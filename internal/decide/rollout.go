@@ -75,6 +75,7 @@ type RolloutPackage struct {
 	v1alpha1.RolloutPackage
 	Identity Identity
 	Version  string // of the upstream, when it is approved
+	Exempt   string // from which checks a person exempted it, and why; "" for none
 	// Steps are those of the registered branch since the approval, the newest first.
 	Steps []RolloutStep
 	// Rewritten reports that the branch's history does not have the commit of the approval.

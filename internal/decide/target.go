@@ -17,7 +17,6 @@ import (
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/resolver"
-	"github.com/variform/variform/variantgen"
 )
 
 // Target is a target while a run is planned: what it is to have, what stands
@@ -407,7 +406,7 @@ func (t *Target) Conclude(upstream func(*Want) *Upstream) (lockWant *Want, failu
 	}
 	pkg := path.Join(t.Directory, depend.LockPackage)
 	return &Want{
-		Identity: Identity{t.Namespace, t.Repository, pkg}, Name: variantgen.Name("lock", t.Repository, pkg),
+		Identity: Identity{t.Namespace, t.Repository, pkg}, Name: depend.LockVariant(t.Repository, pkg),
 		MadeFor: t.ID(), Target: t, Ref: depend.LockPackage, Content: content,
 	}, nil, nil
 }

@@ -39,6 +39,9 @@ const (
 	LockFile    = "lock.yaml"
 )
 
+// LockVariant is the name of the variant of a target's lock.
+func LockVariant(repo, pkg string) string { return variantgen.Name("lock", repo, pkg) }
+
 // Target is one target with what is wanted of it and what it has.
 type Target struct {
 	// Namespace is that of the Repository, Repository its name, Directory the

@@ -64,7 +64,7 @@ func ComesFrom(f *source.Fleet, remote func(folder string) (url, dir string)) st
 // twice: as targets of sets, and as what may be injected.
 func Wanted(f *source.Fleet) (reconcile.Fleet, error) {
 	out := reconcile.Fleet{
-		Repositories: f.Repositories, Sets: f.Sets, Variants: f.Variants, Installations: f.Installations, Rollouts: f.Rollouts,
+		Repositories: f.Repositories, Sets: f.Sets, Variants: f.Variants, Installations: f.Installations, Rollouts: f.Rollouts, Checks: f.Checks,
 		Hidden: f.MayHide(v1alpha1.KindInstallation, v1alpha1.KindCatalog),
 	}
 	for _, p := range f.Problems {

@@ -55,6 +55,9 @@ func WriteRollout(ctx context.Context, d *source.Directory, f *source.Fleet, e *
 	}
 	r := &v1alpha1.Rollout{Spec: v1alpha1.RolloutSpec{Strategy: strategy.Spec, Replaces: w.Replaces, Classes: classes}}
 	r.APIVersion, r.Kind, r.Namespace = v1alpha1.APIVersion, v1alpha1.KindRollout, strategy.Namespace
+	if len(req.Exempt) > 0 {
+		r.Annotations = map[string]string{v1alpha1.ExemptAnnotation: decide.Exempts(req.Exempt, req.Reason)}
+	}
 	for _, m := range members {
 		to := v1alpha1.RolloutMember{Target: m.Target, Wave: m.Wave}
 		for _, p := range m.Packages {

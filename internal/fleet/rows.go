@@ -45,9 +45,9 @@ func Rows(items []*reconcile.Item) ([]Row, []Reason) {
 			of[set] = map[string]bool{}
 		}
 		of[set][name] = true
-		key := rowKey{set, i.Action}
+		key := rowKey{set, actionOf(i)}
 		if rows[key] == nil {
-			rows[key] = &Row{Set: set, Action: i.Action}
+			rows[key] = &Row{Set: set, Action: key.action}
 			rowOrder = append(rowOrder, rows[key])
 		}
 		rows[key].Names = addName(rows[key].Names, name)
@@ -79,14 +79,25 @@ func Rows(items []*reconcile.Item) ([]Row, []Reason) {
 	return outRows, outReasons
 }
 
+// actionOf is what a row shows of an item: a revision that approve refuses comes first.
+func actionOf(i *reconcile.Item) decide.Action {
+	if len(i.Invalid) > 0 && i.Err == nil && Open(i) {
+		return decide.Action(strings.TrimSuffix(decide.DoesNotValidate, ": "))
+	}
+	return i.Action
+}
+
 // ReasonsOf returns the reasons of an item, with those that keep its open revision from
-// being proved and its gates from being met.
+// being valid, proved, and its gates from being met.
 func ReasonsOf(i *reconcile.Item) []string {
+	out := slices.Clone(i.Reasons)
+	for _, what := range i.Invalid {
+		out = append(out, decide.DoesNotValidate+what)
+	}
 	p := i.Proof
 	if p == nil {
-		return i.Reasons
+		return out
 	}
-	out := slices.Clone(i.Reasons)
 	if p.Why != "" && !i.Action.Pending() && !strings.Contains(strings.Join(out, "; "), p.Why) { // else the reasons have it
 		out = append(out, p.Why)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/reconcile"
 )
 
@@ -21,6 +22,8 @@ func TestRows(t *testing.T) {
 	}
 	unproved := item("web", "c2", "web", decide.ActionNone)
 	unproved.Proof = &decide.Proof{Why: "nobody built it", Unmet: []decide.Gate{{Type: "ready"}}}
+	invalid := item("web", "c2", "web", decide.ActionUpdate, "moved")
+	invalid.Invalid, invalid.Phase = []string{"Pod: unknown field a"}, lifecycle.Draft
 	for name, tc := range map[string]struct {
 		items   []*reconcile.Item
 		rows    []Row
@@ -39,6 +42,11 @@ func TestRows(t *testing.T) {
 			},
 			rows:    []Row{{"web", decide.ActionUpdate, []string{"c1/web", "c2/web"}}, {"web", decide.ActionCreate, []string{"c3/web"}}},
 			reasons: []Reason{{"web", "moved", []string{"c1/web", "c2/web"}}, {"web", "edited", []string{"c1/web"}}, {"web", "new", []string{"c3/web"}}},
+		},
+		"what does not validate has a row of its own": {
+			items:   []*reconcile.Item{item("web", "c1", "web", decide.ActionUpdate, "moved"), invalid},
+			rows:    []Row{{"web", decide.ActionUpdate, []string{"c1/web"}}, {"web", "does not validate", []string{"c2/web"}}},
+			reasons: []Reason{{"web", "moved", nil}, {"web", "does not validate: Pod: unknown field a", []string{"c2/web"}}},
 		},
 		"a message with the variant's own names is one reason": {
 			items:   []*reconcile.Item{item("web", "c1", "web", decide.ActionWait, "deleted: recreate c1/web"), item("web", "c2", "web", decide.ActionWait, "deleted: recreate c2/web")},

@@ -21,6 +21,8 @@ const (
 	classTrailer     = "Variform-Class"
 	unprovedTrailer  = "Variform-Unproved"
 	carriedTrailer   = "Variform-Carried"
+	exemptTrailer    = "Variform-Exempt"
+	invalidTrailer   = "Variform-Invalid"
 )
 
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
@@ -40,6 +42,10 @@ type Trailers struct {
 	Unproved string
 	// Carried is the tree of the Draft that a Rollout published upon a hotfix.
 	Carried string
+	// Exempt names the checks from which a person exempted it, and why.
+	Exempt string
+	// Invalid is what Kubernetes would refuse of a Draft.
+	Invalid string
 }
 
 // Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
@@ -142,7 +148,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}, {unprovedTrailer, t.Unproved}, {carriedTrailer, t.Carried}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}, {unprovedTrailer, t.Unproved}, {carriedTrailer, t.Carried}, {exemptTrailer, t.Exempt}, {invalidTrailer, t.Invalid}} {
 		if kv[1] == "" {
 			continue
 		}
@@ -174,7 +180,7 @@ func quoteText(text string) string {
 
 // clone is a copy that does not hold on to the message that it was read from.
 func (t Trailers) clone() Trailers {
-	for _, field := range []*string{&t.Variant, &t.Inputs, &t.Review, &t.Hydrated, &t.Reverts, &t.Class, &t.Unproved, &t.Carried} {
+	for _, field := range []*string{&t.Variant, &t.Inputs, &t.Review, &t.Hydrated, &t.Reverts, &t.Class, &t.Unproved, &t.Carried, &t.Exempt, &t.Invalid} {
 		*field = strings.Clone(*field)
 	}
 	return t
@@ -318,6 +324,10 @@ func parseTrailers(message string) Trailers {
 			t.Unproved = strings.TrimSpace(value)
 		case carriedTrailer:
 			t.Carried = strings.TrimSpace(value)
+		case exemptTrailer:
+			t.Exempt = strings.TrimSpace(value)
+		case invalidTrailer:
+			t.Invalid = strings.TrimSpace(value)
 		}
 	}
 	return t

@@ -34,6 +34,8 @@ func TestMessage(t *testing.T) {
 		},
 		"TextOnly":     {text: "Reject\n\n", want: "Reject\n"},
 		"Class":        {text: "x", trailers: Trailers{Class: "2d61dd31df83"}, want: "x\n\nVariform-Class: 2d61dd31df83\n"},
+		"Exempt":       {text: "x", trailers: Trailers{Exempt: "type: Ann knows"}, want: "x\n\nVariform-Exempt: type: Ann knows\n"},
+		"Invalid":      {text: "x", trailers: Trailers{Invalid: "a | b"}, want: "x\n\nVariform-Invalid: a | b\n"},
 		"Reverts":      {text: "x", trailers: Trailers{Reverts: "v1 by Ann"}, want: "x\n\nVariform-Reverts: v1 by Ann\n"},
 		"TrailersOnly": {text: "x", trailers: Trailers{Inputs: "sha256:1"}, want: "x\n\nVariform-Inputs: sha256:1\n"},
 	}

@@ -47,6 +47,15 @@ func (r *Resource) Line() int {
 	return r.doc.line + yamltree.Deref(r.doc.root).Line
 }
 
+// SourceOf returns the text that a resource was parsed from, of which it is the value; nil
+// for one that was edited or added.
+func SourceOf(r *Resource) []byte {
+	if !r.parsed() {
+		return nil
+	}
+	return r.text()
+}
+
 // shared is the tree that clones share; nil where the resource has its own.
 func (r *Resource) shared() *yaml.Node {
 	switch {

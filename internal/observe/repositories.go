@@ -758,7 +758,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	h.Machine = &decide.Machine{
 		Commit: decide.Hash(c.Hash), Parents: hashes(c.Parents), Ours: c.Committer.Email == MachineEmail,
 		Variant: t.Variant, Inputs: t.Inputs, Review: t.Review,
-		Hydrated: decide.ParseHash(t.Hydrated), Reverts: t.Reverts, Unproved: t.Unproved,
+		Hydrated: decide.ParseHash(t.Hydrated), Reverts: t.Reverts, Unproved: t.Unproved, Exempt: t.Exempt, Invalid: t.Invalid,
 		Approval: h.Number > 0 && !h.draft && published > 0 && len(c.Parents) > 1,
 	}
 	h.Inputs = decide.ParseInputs(t.Inputs)

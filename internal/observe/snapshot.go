@@ -44,6 +44,8 @@ type Fleet struct {
 	Installations []*variformv1alpha1.Installation
 	// Rollouts are approvals that are published in waves: the Drafts that they name stay as they are.
 	Rollouts []*variformv1alpha1.Rollout
+	// Checks are the severities of checks that the fleet gives.
+	Checks map[string]string
 	// Hidden says that one of the Problems may hide an Installation or a Catalog:
 	// what they say of versions and values is not known.
 	Hidden bool

@@ -406,7 +406,7 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 		return err
 	}
 	n := v.Package.Next()
-	says.Class = v.Class
+	says.Class, says.Exempt = v.Class, v.Exempt
 	if v.Unprovable != nil {
 		says.Unproved, _, _ = strings.Cut(v.Unprovable.Error(), "\n")
 	}

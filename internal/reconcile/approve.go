@@ -43,6 +43,9 @@ type Request struct {
 	Unproved bool
 	// Replaces is the Rollout that may publish what is approved: it ends with this.
 	Replaces string
+	// Exempt are the checks that may find something, and Reason is why.
+	Exempt []string
+	Reason string
 	// merges reports that a forge would merge it: who does so sees what a request shows.
 	merges bool
 }
@@ -210,6 +213,8 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 		e.refuseOutdated(ctx, s, chosen)
 		e.readLost(ctx, chosen)
 		decide.RefuseLost(chosen, req.AcceptLost)
+		readFindings(ctx, e, chosen)
+		decide.RefuseInvalid(chosen, req.Exempt, req.Reason)
 		decide.RefuseEdited(chosen, req.Unproved, req.merges || req.AcceptEdits)
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)

@@ -26,7 +26,7 @@ func (i *Item) Change() (review.Change, bool) {
 	}
 	return review.Change{
 		Variant: i.Identity.String(), Namespace: i.Namespace, Set: setOf(i.Namespace, i.Set), Package: upstream, Versions: versionsOf(from, i.After, i.Before == nil && i.Action == decide.ActionCreate), Before: from, After: i.After, Machine: i.Machine, Version: i.Commit,
-		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(failure(i.Err), i.Lost, false, "", nil),
+		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(failure(i.Err), i.Invalid, i.Lost, false, "", nil),
 	}, true
 }
 

@@ -72,6 +72,10 @@ type Item struct {
 	Lost      []decide.LostEdit
 	// Attention is what a person is to see first, such as decide.BaseUnknown.
 	Attention []string
+	// Findings are what Kubernetes would refuse of what was built, weighed. Invalid describes
+	// the errors, of an open revision that was not built as its commit has them.
+	Findings []decide.Finding
+	Invalid  []string
 	// Held says who holds the package, and why; "" where nobody does.
 	Held string
 	// Rollout is the name of the Rollout that publishes the open Draft, "" for none.

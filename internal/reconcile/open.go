@@ -55,6 +55,8 @@ type Shown struct {
 	// that it does not meet.
 	Lost  []decide.LostEdit
 	Unmet []decide.Gate
+	// Findings are what Kubernetes would refuse of it, weighed.
+	Findings []decide.Finding
 	// Fails is why it cannot be approved as it is.
 	Fails string
 	// SetBack says that people took back what the revision brings again.
@@ -111,6 +113,13 @@ func (e *Engine) compared(ctx context.Context, c *decide.Candidate) (*Shown, *re
 	}
 	if s.Now = versionOf(s.Package); !s.First {
 		s.Was = versionOf(s.Base)
+	}
+	if c.From.Open() && c.Head.Reverts() == "" {
+		before := s.Base
+		if s.First {
+			before = nil
+		}
+		s.Findings = e.builder.Validator.Check(e.read.Repo(c.Namespace, c.Repository).Repository, s.Package, before)
 	}
 	changes, err := review.Compare(s.change())
 	s.Base, s.Package, s.Machine = nil, nil, nil
@@ -186,8 +195,10 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		return nil, err
 	}
 	s.Unmet, s.Edited = observe.Unmet(k), len(c.Edits) > 0
-	if u := decide.UnprovedBefore(c.Package); u != "" {
-		s.Notes = append(s.Notes, u)
+	for _, before := range []string{decide.UnprovedBefore(c.Package), decide.ExemptBefore(c.Package)} {
+		if before != "" {
+			s.Notes = append(s.Notes, before)
+		}
 	}
 	if err := e.origins(ctx, repo, c, s); err != nil {
 		return nil, err
@@ -297,15 +308,18 @@ func (s *Shown) change() review.Change {
 	return review.Change{
 		Variant: s.Identity.String(), Namespace: s.Namespace, Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Versions: review.Versions(s.Was, s.Now), Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: s.Aliases(), Attention: strings.Join(s.Attention, "; "),
-		Marks: marks(s.Fails, s.Lost, s.SetBack, s.Moved, s.Unmet),
+		Marks: marks(s.Fails, decide.Invalid(s.Findings), s.Lost, s.SetBack, s.Moved, s.Unmet),
 	}
 }
 
 // marks are what is to be known of a change besides what it changes.
-func marks(fails string, lost []decide.LostEdit, setBack bool, moved string, unmet []decide.Gate) (out []review.Mark) {
+func marks(fails string, invalid []string, lost []decide.LostEdit, setBack bool, moved string, unmet []decide.Gate) (out []review.Mark) {
 	if fails != "" {
 		line, _, _ := strings.Cut(fails, "\n")
 		out = append(out, review.Mark{Kind: review.Fails, Text: line + ": it cannot be approved"})
+	}
+	for _, what := range invalid {
+		out = append(out, review.Mark{Kind: review.Invalid, Text: decide.DoesNotValidate + what})
 	}
 	if len(lost) > 0 {
 		out = append(out, review.Mark{Kind: review.Lost, Text: decide.Loses(lost)})

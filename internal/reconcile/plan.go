@@ -625,6 +625,9 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	o.Back, o.Furnished = m.Back, m.Furnished
 	o.Failure, o.At, o.Anyway = m.Failure, m.At, m.Err != nil && m.Ref != ""
 	o.Restless = m.Restless
+	if job.Prove {
+		o.Unproved = cmp.Or(decide.NotValid(decide.Invalid(m.Findings)), o.Unproved)
+	}
 	if o.From == nil { // the inputs stand in what was built, and nothing else is compared with them
 		o.Parts = decide.Parts{}
 	}
@@ -1026,6 +1029,7 @@ func (r *run) row(s *subject, at *decide.Revision) *Item {
 		item.Upstream = s.up.String()
 	}
 	item.at(at)
+	item.Invalid = at.Invalid()
 	return item
 }
 
@@ -1041,6 +1045,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	}
 	if m := v.made; m != nil && m.Err == nil {
 		item.Conditions, item.Conflicts, item.Attention = m.Conditions, m.Conflicts, m.Attention
+		item.Findings, item.Invalid = m.Findings, decide.Invalid(m.Findings)
 		item.taken = m.Blamed
 		if r.cfg.Packages && item.Action != decide.ActionWait {
 			item.Base, item.Before, item.After, item.Machine = m.Base, m.Before, m.After, m.Machine

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/variform/variform/internal/build"
@@ -70,7 +71,8 @@ func (r *run) prove(ctx context.Context, subjects []*subject) error {
 		o := &t.outcome
 		p := r.builder.Prove(ctx, t.job(o))
 		if t.publish {
-			o.Unproved = p.Unseen(o.From)
+			invalid := decide.Invalid(findingsOf(ctx, r.Engine, t.repo, t.pkg, o.From))
+			o.Unproved = cmp.Or(decide.NotValid(invalid), p.Unseen(o.From))
 		}
 		if o.Unconfirmed() {
 			proven(r, t.subject, o, p)

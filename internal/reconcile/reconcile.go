@@ -192,7 +192,7 @@ func New(cfg Config) *Engine {
 	}
 	e.builder = &build.Builder{
 		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, Places: cfg.Places, StopOnConflict: cfg.StopOnConflict, DraftOnFailure: cfg.DraftOnFailure, Keep: cfg.Packages,
-		Statements: cfg.Statements,
+		Statements: cfg.Statements, Validator: decide.Validator{Checks: cfg.Fleet.Checks},
 	}
 	if cfg.Renderer != nil { // an interface that holds nothing is none
 		sources.Functions, e.builder.Renderer = cfg.Renderer, cfg.Renderer

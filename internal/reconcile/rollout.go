@@ -183,7 +183,7 @@ func (r *rollouts) read(ctx context.Context, names []string) (out []*decide.Roll
 			repo, dir, _ := strings.Cut(m.Target, "/")
 			for _, p := range m.Packages {
 				id := decide.Identity{Namespace: o.Namespace, Repository: repo, Package: path.Join(dir, p.Name)}
-				member.Packages = append(member.Packages, &decide.RolloutPackage{RolloutPackage: p, Identity: id, Refused: r.refused[id]})
+				member.Packages = append(member.Packages, &decide.RolloutPackage{RolloutPackage: p, Identity: id, Exempt: decide.ExemptOf(o), Refused: r.refused[id]})
 			}
 			members, packages = append(members, member), append(packages, member.Packages...)
 		}
@@ -364,6 +364,7 @@ func (r *rollouts) verdict(ctx context.Context, o *decide.RolloutReport, p *deci
 	}
 	m := c.Head.Machine
 	c.Unbased = c.Head.Ref.Commit.String() != p.Draft || m == nil || m.Hydrated.String() != p.Built
+	c.Exempt = p.Exempt
 	v := &Verdict{Candidate: c, Repo: r.Engine.read.Repo(c.Namespace, c.Repository), Commit: c.Head.Ref.Commit.String()}
 	if !p.Moved() {
 		return v, nil

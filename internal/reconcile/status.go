@@ -21,8 +21,9 @@ const (
 	// Of a variant with an open revision, beside that design: whether it is what
 	// building makes of the inputs of now, and, in a deployment repository, whether
 	// its readiness gates are met.
-	conditionProved = "Proved"
-	conditionGates  = "GatesMet"
+	conditionProved  = "Proved"
+	conditionInvalid = "DoesNotValidate"
+	conditionGates   = "GatesMet"
 	// Where a person holds the package.
 	conditionHeld = "Held"
 	// Where publishing an open revision loses edits by hand.
@@ -78,11 +79,17 @@ func variantConditions(items []*Item) []metav1.Condition {
 	if held := items[0].Held; held != "" {
 		conditions = append(conditions, metav1.Condition{Type: conditionHeld, Status: metav1.ConditionTrue, Reason: conditionHeld, Message: held})
 	}
-	var loses []string
+	var loses, invalid []string
 	for _, i := range items {
+		if len(i.Invalid) > 0 {
+			invalid = append(invalid, i.Workspace+": "+strings.Join(i.Invalid, "; "))
+		}
 		if len(i.Lost) > 0 {
 			loses = append(loses, i.Workspace+": "+decide.Loses(i.Lost))
 		}
+	}
+	if len(invalid) > 0 {
+		conditions = append(conditions, metav1.Condition{Type: conditionInvalid, Status: metav1.ConditionTrue, Reason: conditionInvalid, Message: strings.Join(invalid, "; ")})
 	}
 	if len(loses) > 0 {
 		conditions = append(conditions, metav1.Condition{Type: conditionLoses, Status: metav1.ConditionTrue, Reason: conditionLoses, Message: strings.Join(loses, "; ")})

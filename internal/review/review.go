@@ -70,6 +70,7 @@ type MarkKind string
 // The kinds of marks, in the order in which they are read.
 const (
 	Fails     MarkKind = "fails"     // it cannot be made, or was not made whole: nobody can approve it
+	Invalid   MarkKind = "invalid"   // Kubernetes would refuse it
 	Attention MarkKind = "attention" // Change.Attention
 	Lost      MarkKind = "lost"      // an edit by hand was lost, or overruled
 	SetBack   MarkKind = "set back"  // it brings back what people took back
@@ -81,7 +82,7 @@ const (
 	Kept      MarkKind = "kept"      // an edit by hand that was there before
 )
 
-var markKinds = []MarkKind{Fails, Attention, Lost, SetBack, ByHand, Outlier, Sensitive, Unmet, Moved, Kept}
+var markKinds = []MarkKind{Fails, Invalid, Attention, Lost, SetBack, ByHand, Outlier, Sensitive, Unmet, Moved, Kept}
 
 // Mark is what a person is to look at before anything else.
 type Mark struct {

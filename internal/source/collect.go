@@ -15,6 +15,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/check"
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -152,6 +153,20 @@ func (c *collector) finish() *Fleet {
 	byPlace(f.Problems)
 	byPlace(f.Warnings)
 	return f
+}
+
+// checks reads the severities of checks from the root Kptfile; manager reports one that cannot
+// be read.
+func (c *collector) checks(kptfile []byte) {
+	docs, err := chunk{data: kptfile}.parse()
+	if err != nil || len(docs) == 0 {
+		return
+	}
+	list := yamltree.Path(docs[0].root, "metadata", "annotations", variformv1alpha1.ChecksAnnotation)
+	if c.fleet.Checks, err = check.ParseSeverities(yamltree.Text(list)); err != nil {
+		field := "metadata.annotations[" + variformv1alpha1.ChecksAnnotation + "]"
+		c.fleet.Problems = append(c.fleet.Problems, issue(Origin{kptfileName, list.Line}, field, field+": "+err.Error(), "correct it"))
+	}
 }
 
 // duplicates rejects all objects of one identity: which of them is meant

@@ -91,6 +91,8 @@ type Fleet struct {
 	// Manager is Options.Manager or the name of the root Kptfile; "" where
 	// there is neither.
 	Manager string
+	// Checks are the severities of checks that the root Kptfile gives, by their names.
+	Checks map[string]string
 
 	Repositories []*v1alpha1.Repository
 	Sets         []*v1alpha2.PackageVariantSet
@@ -292,6 +294,7 @@ func (d *Directory) Fleet(ctx context.Context) (*Fleet, error) {
 		return nil, fmt.Errorf("reading the management directory %s: %w", d.loc, err)
 	}
 	c.manager(d.kptfile, d.opts.Manager)
+	c.checks(d.kptfile.data)
 	f := c.finish()
 	if d.loc.Folder != "" {
 		f.relocate(d.loc.Folder)

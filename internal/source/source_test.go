@@ -365,6 +365,11 @@ func TestReadProblems(t *testing.T) {
 			files:  map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a/b\n"},
 			want:   []string{`Kptfile:4: metadata.name: "a/b" is not a valid name`},
 		},
+		"KptfileChecks": {
+			reason: "A mistake must not leave a check on that somebody meant to switch off, or off one that counts.",
+			files:  map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\n  annotations:\n    variform.dev/checks: type=of\n"},
+			want:   []string{`Kptfile:6: metadata.annotations[variform.dev/checks]: "type=of" must be CHECK=error, =warning or =off`},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func makeWorld(t testing.TB, dir string, srv *gittest.Server, clusters []string)
 	short(t)
 	gittest.RequireGit(t)
 	w := &world{t: t, dir: dir, srv: srv, repos: map[string]*gittest.Repo{}}
-	w.write("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: variform}\n")
+	w.write("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: variform, annotations: {variform.dev/checks: '"+noChecks+"'}}\n")
 	w.repo("catalog", false)
 	v1 := w.repos["catalog"].Commit(t, "main", "web v1", webV1)
 	w.repos["catalog"].Tag(t, "web/v1", v1)
@@ -347,6 +347,10 @@ var (
 	// webCPU changes the line that a hand edit may have changed.
 	webCPU = web("2.0", "300m", "info")
 )
+
+// noChecks switches checks off: most packages of these tests are shorter than Kubernetes accepts.
+// validWorld has them.
+const noChecks = "label=off type=off unknown-field=off value=off"
 
 const draft1 = "refs/heads/drafts/web/packagevariant-1"
 

@@ -58,6 +58,12 @@ const (
 	// which order: "argocd", "kpt", "flux" (docs/design/dependencies.md#the-order-on-the-cluster).
 	OrderAnnotation = "variform.dev/order"
 
+	// ChecksAnnotation of the fleet's Kptfile gives checks another severity: "required=error, name=off"
+	// (docs/reference.md#checks). ExemptAnnotation of a Rollout names the checks from which a person
+	// exempted what it publishes, and why.
+	ChecksAnnotation = "variform.dev/checks"
+	ExemptAnnotation = "variform.dev/exempt"
+
 	// WaveAnnotation and DependsOnAnnotation on a Kptfile are what the package's resources were given of that order,
 	// so that it is told from what others wrote there.
 	WaveAnnotation      = "variform.dev/sync-wave"

@@ -201,9 +201,8 @@ func dryRun(t *testing.T, c *http.Client, url string, body []byte) (int, string)
 }
 
 // definitions are those of the kinds that the server has besides Kubernetes' own.
-func definitions(t *testing.T) []*krm.Resource {
+func definitions(t *testing.T) (files []krm.File) {
 	t.Helper()
-	var files []krm.File
 	for _, name := range []string{"packagevariants", "repositories"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "porch", "config.porch.kpt.dev_"+name+".yaml"))
 		if err != nil {
@@ -211,18 +210,19 @@ func definitions(t *testing.T) []*krm.Resource {
 		}
 		files = append(files, krm.File{Path: name + ".yaml", Data: data})
 	}
-	p, err := krm.Parse(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.Resources()
+	return files
 }
 
-func checkObject(t *testing.T, body []byte, crds []*krm.Resource) []check.Finding {
+func checkObject(t *testing.T, body []byte, crds []krm.File) (out []check.Finding) {
 	t.Helper()
-	p, err := krm.Parse([]krm.File{{Path: "a.yaml", Data: body}})
+	p, err := krm.Parse(append(crds[:len(crds):len(crds)], krm.File{Path: "a.yaml", Data: body}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return check.Resources(p, p.Resources(), check.Options{Kubernetes: "1.36", CRDs: crds}).Findings
+	for _, f := range check.Resources(p, check.Options{Kubernetes: "1.36"}).Findings {
+		if f.File == "a.yaml" {
+			out = append(out, f)
+		}
+	}
+	return out
 }
