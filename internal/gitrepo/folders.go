@@ -240,27 +240,6 @@ func (r *Repo) longestPath() (n int) {
 	return n
 }
 
-// FetchFew is FetchPlaces of those whose commits are not here, where these are few, and
-// nothing otherwise: who reads commits first, and most likely these places then, spares a
-// request.
-func (r *Repo) FetchFew(ctx context.Context, places ...Place) error {
-	if r.local != nil {
-		return nil
-	}
-	commits := make([]Hash, len(places))
-	for i, p := range places {
-		commits[i] = p.Commit
-	}
-	if err := r.readStored(r.missingCommits(commits)); err != nil {
-		return err
-	}
-	missing := r.missingCommits(commits)
-	if len(missing) == 0 || len(missing) > fewCommits {
-		return nil
-	}
-	return r.FetchPlaces(ctx, slices.DeleteFunc(places, func(p Place) bool { return !slices.Contains(missing, p.Commit) })...)
-}
-
 // waysTo are the commits of which fetchWays asks for less than all.
 func (r *Repo) waysTo(places []Place) ([]Hash, error) {
 	if !r.Many() || !r.capabilities().Supports(capability.Filter) || r.lacks(byDepth) {

@@ -305,60 +305,6 @@ func TestRootsAlong(t *testing.T) {
 	}
 }
 
-// Who reads few commits gets what leads to places along with them; of many, and of those
-// that are here, nothing is asked.
-func TestFetchFew(t *testing.T) {
-	y := withPackages(t, manyPackages)
-	for name, c := range map[string]struct {
-		drafts   int // of which the first are here
-		here     int
-		requests int
-		local    bool
-	}{
-		"none":            {},
-		"few":             {drafts: fewCommits, requests: 1},
-		"more":            {drafts: fewCommits + 1},
-		"few of more":     {drafts: fewCommits + 1, here: 1, requests: 1},
-		"all of which is": {drafts: 3, here: 3},
-		"by path":         {drafts: 3, local: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			url := y.urls["http"]
-			if c.local {
-				url = y.urls["path"]
-			}
-			r := openWith(t, url, Options{CacheDir: t.TempDir()})
-			places := slices.Clone(y.drafts[:c.drafts])
-			for i := range places {
-				places[i].Way = true
-			}
-			for _, p := range places[:c.here] {
-				if _, err := r.Commits(t.Context(), p.Commit); err != nil {
-					t.Fatal(err)
-				}
-			}
-			y.srv.ResetCounts()
-			if err := r.FetchFew(t.Context(), slices.Clone(places)...); err != nil {
-				t.Fatal(err)
-			}
-			if n := y.srv.Count(gittest.Fetch); n != c.requests {
-				t.Errorf("%d requests, want %d", n, c.requests)
-			}
-			if c.requests == 0 {
-				return
-			}
-			for i, p := range places {
-				if !r.leads(p) || whole(t, r, p.Commit) { // of those that were here, it came with them
-					t.Errorf("%d: what leads there is here: %t; all of it: %t", i, r.leads(p), whole(t, r, p.Commit))
-				}
-			}
-			if _, err := r.Commits(t.Context(), places[c.drafts-1].Commit); err != nil || y.srv.Count(gittest.Fetch) != c.requests {
-				t.Errorf("the commit is not here: %v", err)
-			}
-		})
-	}
-}
-
 // That nothing but one folder differs is told by what leads to it in one of two commits.
 func TestOnlyAt(t *testing.T) {
 	site := filtering(t)

@@ -167,18 +167,6 @@ func (r *Repo) Record(ctx context.Context, o RecordOf) (*record.Record, error) {
 	return s.rec, nil
 }
 
-// RecordStands says that a record is here as it was when the refs were read: nobody wrote it
-// since this machine read it, or wrote it.
-func (r *Repo) RecordStands(o RecordOf) bool {
-	ref := r.refOf(o)
-	tip := r.Refs().Record(ref)
-	if tip.IsZero() {
-		return false
-	}
-	last := r.lastRecord(ref)
-	return last != nil && last.tip == tip
-}
-
 const originTrailer = "\n\nVariform-Origin: "
 
 // foreign says that a record is of another fleet without a name.

@@ -234,37 +234,6 @@ func TestRecordCache(t *testing.T) {
 	}
 }
 
-// A record stands as long as nobody writes it.
-func TestRecordStands(t *testing.T) {
-	k := newKeeper(t)
-	stands := func(want bool, when string) {
-		t.Helper()
-		if got := k.repo.RecordStands(k.of); got != want {
-			t.Errorf("%s: it stands: %t", when, got)
-		}
-	}
-	stands(false, "there is none")
-	b := k.repo.NewBatch()
-	k.edited(b, "web", 1)
-	k.mustPush(b)
-	stands(true, "written here")
-	other := *k
-	other.open(t.TempDir())
-	b = other.repo.NewBatch()
-	other.edited(b, "web", 2)
-	k.open(k.opts.CacheDir)
-	stands(true, "written by a run before")
-	other.mustPush(b)
-	k.open(k.opts.CacheDir)
-	stands(false, "written by another machine")
-	if _, err := k.repo.Record(t.Context(), k.of); err != nil {
-		t.Fatal(err)
-	}
-	stands(true, "read")
-	k.open(t.TempDir())
-	stands(false, "on a new machine")
-}
-
 // A server sends what is new as it likes, also upon what is no part of what is read.
 func TestRecordUponMore(t *testing.T) {
 	k := newKeeper(t, "uploadpack.allowFilter=true")

@@ -62,8 +62,6 @@ type History interface {
 type Trees interface {
 	Fetch(ctx context.Context, commits ...gitrepo.Hash) error
 	FetchPlaces(ctx context.Context, places ...gitrepo.Place) error
-	// FetchFew is FetchPlaces of those whose commits are not at hand, where these are few.
-	FetchFew(ctx context.Context, places ...gitrepo.Place) error
 	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
 	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
 	// Many says that there are so many packages that what leads to few of them is read
@@ -91,8 +89,6 @@ type Trees interface {
 type Records interface {
 	// Record is nil where there is none.
 	Record(ctx context.Context, of gitrepo.RecordOf) (*record.Record, error)
-	// RecordStands says that nobody wrote it since this machine read it, or wrote it.
-	RecordStands(of gitrepo.RecordOf) bool
 	// FetchRecorded makes a tree readable that some manager's record holds.
 	FetchRecorded(ctx context.Context, of gitrepo.RecordOf, tree gitrepo.Hash) (bool, error)
 }

@@ -646,28 +646,18 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 
 // fetchOpen brings the open heads of what is wanted, where they will be read whole: then
 // their commits need no request of their own. Beside many packages who needs some of them
-// asks for these. Where the record stands, new heads are people's, and every command reads
-// what leads to the folders of those.
+// asks for these.
 func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
+	if !r.whole || r.Git.Many() {
+		return nil
+	}
 	var places []gitrepo.Place
-	whole := r.whole && !r.Git.Many()
 	for _, h := range heads {
 		if h.Phase.Open() && r.Wanted[h.path] {
-			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path, Way: !whole})
+			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path})
 		}
 	}
 	if len(places) == 0 {
-		return nil
-	}
-	if !whole {
-		if !r.Git.RecordStands(r.record) {
-			return nil
-		}
-		// What else cannot be had is asked for again by who needs it, and fails that alone.
-		err := r.Git.FetchFew(ctx, places...)
-		if errors.Is(err, gitrepo.ErrMissingObject) || ctx.Err() != nil {
-			return err
-		}
 		return nil
 	}
 	if !r.Head.IsZero() { // a repository may be empty but for Drafts
