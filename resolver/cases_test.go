@@ -77,7 +77,7 @@ type world struct {
 
 func (g given) world(t *testing.T) *world {
 	t.Helper()
-	cat, err := NewCatalog(g.Catalog, WithDefaults(g.Defaults), WithTags(g.Tags))
+	cat, err := NewCatalog(g.Catalog, WithDefaults(g.Defaults), withTags(g.Tags))
 	if err != nil {
 		t.Fatal(err)
 	}

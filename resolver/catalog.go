@@ -12,7 +12,6 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api"
-	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/revision"
 )
 
@@ -71,28 +70,6 @@ func WithDefaults(d map[string]string) CatalogOption {
 	return func(c *Catalog) error {
 		for k, v := range d {
 			c.defaults[k] = v
-		}
-		return nil
-	}
-}
-
-var fullVersion = lazyregexp.New(`^v?\d+\.\d+\.\d+([-+].*)?$`)
-
-// WithTags adds versions of which only the tag is known, by package. Tags that are not full versions are
-// ignored ([Catalog.IgnoredTags]): "v1" would otherwise be taken for 1.0.0.
-func WithTags(tags map[string][]string) CatalogOption {
-	return func(c *Catalog) error {
-		for _, name := range sortedKeys(tags) {
-			for _, tag := range tags[name] {
-				v, err := semver.NewVersion(tag)
-				if err != nil || !fullVersion.MatchString(tag) {
-					c.putAside(&VersionError{Package: name, Tag: tag})
-					continue
-				}
-				if c.find(name, v.String()) == nil {
-					c.add(&version{Package: &Package{Package: name, Version: v.String(), Tag: tag}, sem: v})
-				}
-			}
 		}
 		return nil
 	}

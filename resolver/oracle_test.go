@@ -507,7 +507,7 @@ func FuzzVersions(f *testing.F) {
 		cat, err := NewCatalog([]Package{
 			{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "b", Package: "b", Version: rng}}},
 			{Package: "b", Version: version},
-		}, WithTags(map[string][]string{"b": {tag}}))
+		}, withTags(map[string][]string{"b": {tag}}))
 		if err != nil {
 			return
 		}

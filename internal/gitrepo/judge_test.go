@@ -363,8 +363,7 @@ func TestRemoteMessages(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var heard []string
-			p := &pusher{repo: open(t, newSite(t).urls["path"]), report: &PushReport{}, opts: PushOptions{Progress: func(l string) { heard = append(heard, l) }}}
+			p := &pusher{repo: open(t, newSite(t).urls["path"]), report: &PushReport{}}
 			w := &progress{pusher: p}
 			for _, s := range tc.writes {
 				if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
@@ -378,13 +377,6 @@ func TestRemoteMessages(t *testing.T) {
 			}
 			if diff := cmp.Diff(strings.Join(tc.want, "\n"), w.text()); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
-			}
-			if name != "more than enough" {
-				if diff := cmp.Diff(tc.want, heard); diff != "" {
-					t.Errorf("progress (-want +got):\n%s", diff)
-				}
-			} else if len(heard) != 250 {
-				t.Errorf("heard %d lines", len(heard))
 			}
 		})
 	}
@@ -478,7 +470,7 @@ func TestReportOfPushes(t *testing.T) {
 	if diff := cmp.Diff([]Outcome{Moved, Unmoved, NotTried}, outcomes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if rep.Pushes != 1 || rep.Objects < 6 || rep.Bytes < 100 || !rep.Atomic || !strings.Contains(strings.Join(rep.Messages, " "), "not this one") {
+	if rep.Objects < 6 || rep.Bytes < 100 || !rep.Atomic || !strings.Contains(strings.Join(rep.Messages, " "), "not this one") {
 		t.Errorf("report: %+v", rep)
 	}
 	if at, ok := r.Refs().Branch("drafts/app-0/w"); !ok || at.Hash != rep.Refs[0].New {

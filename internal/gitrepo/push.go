@@ -32,10 +32,6 @@ type PushOptions struct {
 	// MaxRefsPerPush splits the batch; 0 is one push. Each push is atomic on its
 	// own. Updates added Together stay together.
 	MaxRefsPerPush int
-	// Progress receives the remote's messages, line by line.
-	Progress func(line string)
-	// Pushed is called after each push with the refs done and all refs.
-	Pushed func(done, total int)
 	// RequireAtomic fails where the server cannot push atomically. Without it
 	// each ref there moves on its own, still only from its Old.
 	RequireAtomic bool
@@ -66,7 +62,6 @@ type RefResult struct {
 // PushReport says what a Push did. It is never nil.
 type PushReport struct {
 	Refs     []RefResult // sorted by the first name of each group added
-	Pushes   int         // that succeeded
 	Atomic   bool        // false where any push of more than one ref is known not to have been
 	Objects  int
 	Bytes    int64    // of packs
@@ -101,11 +96,7 @@ func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
 		if err := p.pushGroup(ctx, c, results); err != nil {
 			return p.report, err
 		}
-		p.report.Pushes++
 		done += len(c.updates)
-		if o.Pushed != nil {
-			o.Pushed(done, len(p.report.Refs))
-		}
 	}
 	return p.report, nil
 }
@@ -754,9 +745,6 @@ func (w *progress) line(s string) {
 	}
 	if len(w.pusher.report.Messages) < maxMessages {
 		w.pusher.report.Messages = append(w.pusher.report.Messages, s)
-	}
-	if w.pusher.opts.Progress != nil {
-		w.pusher.opts.Progress(s)
 	}
 }
 

@@ -200,19 +200,6 @@ func (r *Report) Of(classes []Class) *Report {
 	return out
 }
 
-// Classify groups changes. It fails only where a package cannot be written.
-func Classify(changes []Change) (*Report, error) {
-	var of Classifier
-	for i := range changes {
-		c, err := Compare(changes[i])
-		if err != nil {
-			return nil, err
-		}
-		of.Add(changes[i].Variant, c)
-	}
-	return of.Report()
-}
-
 // Compared is what one variant changes, ready to be classified.
 type Compared struct {
 	change Change
