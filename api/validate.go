@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,7 +76,7 @@ func (i *Issues) namespace(field, value string) {
 }
 
 func (i *Issues) labels(field string, m map[string]string) {
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if err := CheckLabel(k, m[k]); err != nil {
 			at := keyed(field, k)
 			i.add(at, fmt.Sprintf("%s: %v", at, err), "")
@@ -85,7 +85,7 @@ func (i *Issues) labels(field string, m map[string]string) {
 }
 
 func (i *Issues) annotations(field string, m map[string]string) {
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if err := CheckAnnotation(k); err != nil {
 			at := keyed(field, k)
 			i.add(at, fmt.Sprintf("%s: %v", at, err), "")
@@ -102,15 +102,6 @@ func (i *Issues) annotations(field string, m map[string]string) {
 }
 
 var autoMerges = []string{variformv1alpha1.AutoMergeMerge, variformv1alpha1.AutoMergeSquash, variformv1alpha1.AutoMergeRebase, variformv1alpha1.AutoMergeNever}
-
-func sortedKeys(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
-}
 
 func (i *Issues) policies(field, wordAfterAdoption string, adoption v1alpha1.AdoptionPolicy, deletion v1alpha1.DeletionPolicy) {
 	switch adoption {
@@ -155,7 +146,7 @@ func (i *Issues) packageContext(field string, data map[string]string, removeKeys
 			}
 		}
 	}
-	for _, k := range sortedKeys(data) {
+	for _, k := range slices.Sorted(maps.Keys(data)) {
 		i.contextKey(keyed(field+".data", k), k)
 	}
 	for n, k := range removeKeys {

@@ -98,7 +98,7 @@ func ValidateCatalog(c *v1alpha1.Catalog) Issues {
 			i.packagePath(at+".git.directory", cleanDirectory(s.Git.Directory))
 		}
 	}
-	for _, iface := range sortedKeys(c.Spec.Defaults) {
+	for _, iface := range slices.Sorted(maps.Keys(c.Spec.Defaults)) {
 		if at := keyed("spec.defaults", iface); c.Spec.Defaults[iface] == "" {
 			i.add(at, at+" names no package", "")
 		}
@@ -132,7 +132,7 @@ func ValidatePackageLock(l *v1alpha1.PackageLock) Issues {
 		}
 	}
 	owned := func(field string, owners map[string]string) {
-		for _, k := range sortedKeys(owners) {
+		for _, k := range slices.Sorted(maps.Keys(owners)) {
 			if !slices.Contains(refs, owners[k]) && !slices.Contains(names, owners[k]) {
 				missing(keyed(field, k), owners[k])
 			}

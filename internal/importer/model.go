@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -196,21 +197,12 @@ func mostOf[T comparable](list []T, text func(T) string) (out string) {
 			n[text(v)]++
 		}
 	}
-	for _, s := range sorted(n) {
+	for _, s := range slices.Sorted(maps.Keys(n)) {
 		if n[s] > n[out] {
 			out = s
 		}
 	}
 	return out
-}
-
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // choose takes the text of each file from the folder whose lines most folders have.

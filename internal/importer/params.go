@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -52,7 +53,7 @@ func (c *column) count(of func(i int, n *yaml.Node) string) map[string]int {
 }
 
 func max1(n map[string]int) (most string) {
-	for _, s := range sorted(n) {
+	for _, s := range slices.Sorted(maps.Keys(n)) {
 		if most == "" || n[s] > n[most] {
 			most = s
 		}

@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -286,7 +287,7 @@ func (m *model) config(kind string) ([]byte, error) {
 		case r.from != nil:
 			yamltree.SetString(node, nil, "from", r.from.name)
 			values := yamltree.Map()
-			for _, from := range sorted(r.values) {
+			for _, from := range slices.Sorted(maps.Keys(r.values)) {
 				yamltree.Set(values, nil, from, r.values[from])
 			}
 			yamltree.Set(node, nil, "values", values)
@@ -449,7 +450,7 @@ func (r *rule) expected(m *model, i int) string {
 }
 
 func valuesOf(n map[string]int) (out []Value) {
-	for _, v := range sorted(n) {
+	for _, v := range slices.Sorted(maps.Keys(n)) {
 		out = append(out, Value{v, n[v]})
 	}
 	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(b.Folders, a.Folders) })

@@ -129,8 +129,11 @@ func (r *Resource) Namespace() string {
 }
 
 // Group is the API group, "" for the core group.
-func (r *Resource) Group() string {
-	g, _, ok := strings.Cut(r.APIVersion(), "/")
+func (r *Resource) Group() string { return GroupOf(r.APIVersion()) }
+
+// GroupOf returns the group of an apiVersion, "" for the core group.
+func GroupOf(apiVersion string) string {
+	g, _, ok := strings.Cut(apiVersion, "/")
 	if !ok {
 		return ""
 	}

@@ -54,7 +54,7 @@ func documents(base, upstream []byte, local krm.File, o Options) ([]byte, []lost
 			old = b[i]
 		}
 		apiVersion, kind := yamltree.Text(l[i], "apiVersion"), yamltree.Text(l[i], "kind")
-		d := &doc{secret: api.IsSecret(groupOf(apiVersion), kind), guess: o.Guess, stands: o.Stands}
+		d := &doc{secret: api.IsSecret(krm.GroupOf(apiVersion), kind), guess: o.Guess, stands: o.Stands}
 		n, err := d.merge(schemaFor(apiVersion, kind), old, u[i], l[i])
 		if err != nil {
 			return nil, nil, err

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 	"sync"
+
+	"github.com/variform/variform/internal/krm"
 )
 
 // mergeKeysTable is what the Kubernetes and kustomize schemas say about lists,
@@ -54,14 +56,7 @@ func schemaFor(apiVersion, kind string) *schema {
 	if s, ok := t[apiVersion+" "+kind]; ok {
 		return s
 	}
-	return t[groupOf(apiVersion)+"/* "+kind]
-}
-
-func groupOf(apiVersion string) string {
-	if g, _, ok := strings.Cut(apiVersion, "/"); ok {
-		return g
-	}
-	return ""
+	return t[krm.GroupOf(apiVersion)+"/* "+kind]
 }
 
 var loadSchemas = sync.OnceValue(func() map[string]*schema {
@@ -92,7 +87,7 @@ func parseSchemas(table string) map[string]*schema {
 	sort.Strings(names)
 	for _, name := range names { // the last version in order stands for the unknown ones
 		apiVersion, kind, _ := strings.Cut(name, " ")
-		types[groupOf(apiVersion)+"/* "+kind] = types[name]
+		types[krm.GroupOf(apiVersion)+"/* "+kind] = types[name]
 	}
 	return types
 }

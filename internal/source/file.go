@@ -14,6 +14,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/foreign"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/krmignore"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -162,7 +163,7 @@ func withType(n *yaml.Node, apiVersion, kind string) *yaml.Node {
 }
 
 func (p *parser) object(d document, apiVersion, kind string) {
-	group := groupOf(apiVersion)
+	group := krm.GroupOf(apiVersion)
 	switch {
 	case kind == kptfilev1.KptFileGVK().Kind && group == kptfilev1.KptFileGVK().Group:
 		return // of the package around, not of the fleet
@@ -175,7 +176,7 @@ func (p *parser) object(d document, apiVersion, kind string) {
 
 // ours says that Variform acts on an object, or would if its kind were written right.
 func ours(apiVersion, kind string) bool {
-	return acted(kind) && api.Handles(apiVersion, kind) || mistyped(groupOf(apiVersion), apiVersion, kind)
+	return acted(kind) && api.Handles(apiVersion, kind) || mistyped(krm.GroupOf(apiVersion), apiVersion, kind)
 }
 
 // mistyped says whether a kind of our or Porch's configuration is none that
@@ -275,12 +276,4 @@ func (p *parser) stringMap(it *item, d document, meta *yaml.Node, key string) ma
 
 func namespaceOf(meta *yaml.Node) string {
 	return api.NamespaceOr(yamltree.Text(meta, "namespace"))
-}
-
-func groupOf(apiVersion string) string {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
 }

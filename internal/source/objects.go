@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/krm"
 )
 
 // Text is an object of an API server as a file of it would be. Who reads thousands of
@@ -38,7 +39,7 @@ func OfObjects(location string, objects []Text, opts Options) *Directory {
 func TextOf(object map[string]any) Text {
 	text := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
 	meta, _ := object["metadata"].(map[string]any)
-	k := Key{Group: groupOf(text(object, "apiVersion")), Kind: text(object, "kind"), Namespace: api.NamespaceOr(text(meta, "namespace")), Name: text(meta, "name")}
+	k := Key{Group: krm.GroupOf(text(object, "apiVersion")), Kind: text(object, "kind"), Namespace: api.NamespaceOr(text(meta, "namespace")), Name: text(meta, "name")}
 	object = maps.Clone(object)
 	if meta != nil {
 		meta = maps.Clone(meta)

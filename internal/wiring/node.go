@@ -5,25 +5,18 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/yamltree"
 )
-
-func groupOf(apiVersion string) (group, version string) {
-	if g, v, ok := strings.Cut(apiVersion, "/"); ok {
-		return g, v
-	}
-	return "", apiVersion
-}
 
 // isSecret says whether a map is a core Secret, wherever it stands: a List may
 // hold one.
 func isSecret(n *yaml.Node) bool {
-	group, _ := groupOf(yamltree.Text(n, "apiVersion"))
+	group := krm.GroupOf(yamltree.Text(n, "apiVersion"))
 	return api.IsSecret(group, yamltree.Text(n, "kind"))
 }
 

@@ -120,7 +120,7 @@ type object struct {
 
 func newObject(from *injection.Object) *object {
 	id := from.ID()
-	group, _ := groupOf(id.APIVersion)
+	group := krm.GroupOf(id.APIVersion)
 	return &object{load: from.Root, origin: from.From(), group: group, kind: id.Kind, namespace: id.Namespace, name: id.Name}
 }
 
