@@ -184,13 +184,6 @@ func (s *Stage) read(off int64, into []byte) (int, error) {
 	return s.repo.store.spool.read(into[:min(int64(len(into)), end-off)], e.at+off-e.off)
 }
 
-// size is how many bytes are staged.
-func (s *Stage) size() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.written + int64(len(s.tail))
-}
-
 // data is an object's data, or of one that has a base what differs from that.
 func (s *Stage) data(o *newObject) ([]byte, error) {
 	entry := make([]byte, o.staged.len)
