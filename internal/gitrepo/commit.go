@@ -85,6 +85,7 @@ func parseCommit(h Hash, raw []byte) (*Commit, error) {
 	text := string(message)
 	c.Annotations, c.Trailers = ParseMessage(text)
 	for i := range c.Annotations {
+		c.Annotations[i].Source = c.Annotations[i].Task.source()
 		c.Annotations[i].Task = nil
 		if own := c.Annotations[i].Trailers; own != nil {
 			*own = own.clone()

@@ -59,6 +59,9 @@ type Annotation struct {
 	// Trailers are those of its own message, where it stands in a message with others, as a
 	// squash's; nil elsewhere.
 	Trailers *Trailers `json:"-"`
+	// Source is the workspace of the revision that an edit or upgrade task began with, "" for
+	// other tasks.
+	Source string `json:"-"`
 }
 
 // The task types that Porch reads back.
@@ -77,6 +80,19 @@ type Task struct {
 	Clone   *CloneTask   `json:"clone,omitempty"`
 	Edit    *EditTask    `json:"edit,omitempty"`
 	Upgrade *UpgradeTask `json:"upgrade,omitempty"`
+}
+
+// source returns Annotation.Source.
+func (t *Task) source() string {
+	name := ""
+	switch {
+	case t == nil:
+	case t.Edit != nil && t.Edit.Source != nil:
+		name = t.Edit.Source.Name
+	case t.Upgrade != nil:
+		name = t.Upgrade.LocalPackageRevisionRef.Name
+	}
+	return name[strings.LastIndex(name, ".")+1:]
 }
 
 // InitTask made an empty package.

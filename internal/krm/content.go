@@ -21,6 +21,7 @@ var bookkeeping = []struct{ kind, field string }{
 	{"", "metadata.annotations[" + LegacyPathAnnotation + "]"},
 	{"", "metadata.annotations[" + LegacyIndexAnnotation + "]"},
 	{"", "metadata.annotations[config.k8s.io/id]"},
+	{"", "metadata.annotations[internal.kpt.dev/upstream-identifier]"},
 }
 
 // mergeComment begins the comment in which kpt and Porch note a resource's name upstream.

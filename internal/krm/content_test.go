@@ -49,6 +49,7 @@ func TestSameContent(t *testing.T) {
 		{"Kptfile", kptfile, kptfile + "info:\n  description: x\n", false, "a field that people read"},
 		{"cm.yaml", cm, "---\napiVersion: \"v1\"\nkind: ConfigMap\n\n# what it is for\ndata: {b: 'x', a: '1'}\n\nmetadata:\n    name: a # kpt-set: ${name}\n", true, "a formatter writes the file"},
 		{"cm.yaml", cm, "apiVersion: v1\nkind: ConfigMap\nmetadata: # kpt-merge: default/a\n  name: a # kpt-set: ${name}\n  annotations:\n    internal.config.kubernetes.io/index: '0'\n# what it is for\ndata:\n  a: \"1\"\n  b: x\n", true, "kpt adds its comment, and leaves an annotation"},
+		{"cm.yaml", cm, "apiVersion: v1\nkind: ConfigMap\nmetadata: # kpt-merge: default/a\n  name: a # kpt-set: ${name}\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|ConfigMap|default|a'\n# what it is for\ndata:\n  a: \"1\"\n  b: x\n", true, "Porch notes what the resource is upstream"},
 		{"cm.yaml", cm, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n# what it is for\ndata:\n  a: \"1\"\n  b: x\n", false, "the comment of a setter has gone"},
 		{"cm.yaml", cm, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # kpt-set: ${name}\ndata:\n  a: \"1\"\n  b: x\n", false, "a person's comment has gone"},
 		{"cm.yaml", cm, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n# what it is for\ndata:\n  a: \"1\" # kpt-set: ${name}\n  b: x\n", false, "the comment of a setter is another field's"},

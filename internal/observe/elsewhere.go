@@ -45,7 +45,20 @@ func (r *Repo) trace(ctx context.Context) error {
 // with what was published; nil where nothing is open.
 func (r *Repo) origins(ctx context.Context, p *decide.Package, draft *decide.Revision) (out []decide.Origin, err error) {
 	if draft == nil {
-		return nil, nil
+		// Where the Draft's branch is gone, the merge that published it has its tip.
+		l := p.Latest
+		if len(l.Parents) < 2 || l.Workspace == "" {
+			return nil, nil
+		}
+		tip := &head{path: p.Path, Revision: &decide.Revision{Ref: decide.Ref{Hash: l.Parents[1], Commit: l.Parents[1]}, Workspace: l.Workspace}}
+		if err := r.walk(ctx, []*head{tip}); err != nil {
+			return nil, err
+		}
+		if tip.Machine == nil {
+			return nil, nil
+		}
+		draft = tip.Revision
+		draft.Ref.Hash, draft.Ref.Commit = tip.Machine.Commit, tip.Machine.Commit
 	}
 	at := []decide.Hash{draft.Ref.Commit}
 	machines := map[decide.Hash]*decide.Machine{draft.Ref.Commit: draft.Machine}

@@ -608,6 +608,10 @@ type head struct {
 	seen    bool // its tip
 	draft   bool // the walk left the registered branch for a Draft's commits
 	entries []record.Entry
+	// into is the commit that an approval merged a Draft into. source is the workspace of
+	// the revision that the Draft copied, while the walk looks for it from there.
+	into   gitrepo.Hash
+	source string
 }
 
 func newHead(rev gitrepo.Revision) *head {
@@ -721,8 +725,17 @@ func (r *Repo) walk(ctx context.Context, heads []*head) error {
 func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
 	tagged := h.Number > 0 && decide.Hash(c.Hash) == h.Ref.Commit && len(c.Annotations) == 0
 	if len(c.Parents) > 1 && (tagged || slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == h.path })) {
-		h.draft = true
+		if h.source != "" {
+			return c.Parents[0]
+		}
+		h.draft, h.into = true, c.Parents[0]
 		return c.Parents[1]
+	}
+	// Porch may commit a copy upon an older state of the branch than what it copied.
+	i := slices.IndexFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == h.path && a.Source != "" })
+	if into := h.into; i >= 0 && !into.IsZero() {
+		h.source, h.into = c.Annotations[i].Source, gitrepo.Hash{}
+		return into
 	}
 	return c.Parents[0]
 }
@@ -732,6 +745,14 @@ func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
 func (h *head) visit(c *gitrepo.Commit) bool {
 	if !h.seen {
 		h.seen, h.Parents, h.When, h.By = true, hashes(c.Parents), c.Committer.When, c.Author.Name
+	}
+	if h.source != "" {
+		if !slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool {
+			return a.Package == h.path && a.WorkspaceName == h.source && a.Revision != "" && a.Revision != "0"
+		}) {
+			return false
+		}
+		h.source = ""
 	}
 	mine, published, least := h.annotations(c)
 	if mine && h.Since == "" {

@@ -345,6 +345,31 @@ func TestRenderStatusIsNoEdit(t *testing.T) {
 	}
 }
 
+// What Porch notes on a resource is no edit, whatever else the annotations hold.
+func TestUpstreamIdentifierIsNoEdit(t *testing.T) {
+	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+	const note = "    internal.kpt.dev/upstream-identifier: '|ConfigMap|default|a'\n"
+	for _, c := range []struct {
+		before, after string
+		want          []string
+	}{
+		{"", "  annotations:\n" + note, nil},
+		{"  annotations:\n" + note, "", nil},
+		{"  annotations:\n    a: b\n", "  annotations:\n    a: b\n" + note, nil},
+		{"", "  annotations: {}\n", []string{"add metadata.annotations"}},
+		{"", "  annotations:\n    a: b\n" + note, []string{"add metadata.annotations"}},
+	} {
+		edits, err := Edits(pkg(t, map[string]string{"a.yaml": head + c.before}), pkg(t, map[string]string{"a.yaml": head + c.after}))
+		var got []string
+		for _, e := range edits {
+			got = append(got, string(e.Op)+" "+e.Field)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%q to %q: %q, want %q (%v)", c.before, c.after, got, c.want, err)
+		}
+	}
+}
+
 func TestDiffRedactsSecrets(t *testing.T) {
 	secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: %s\n  user: root\n"
 	got, err := Diff(pkg(t, map[string]string{"s.yaml": fmt.Sprintf(secret, "hunter2")}), pkg(t, map[string]string{"s.yaml": fmt.Sprintf(secret, "hunter3")}))

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"path"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 		w.sequence(field, &yaml.Node{Kind: yaml.SequenceNode}, b)
 	case b == nil && w.kptfile && a.Kind == yaml.SequenceNode && field == "status.conditions":
 		w.sequence(field, a, &yaml.Node{Kind: yaml.SequenceNode})
+	case (a == nil || b == nil) && w.bookkeepingAlone(field, cmp.Or(a, b)):
 	case a == nil:
 		w.value(field, Add, nil, b)
 	case b == nil:
@@ -63,6 +65,12 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	default:
 		w.value(field, Update, a, b)
 	}
+}
+
+// bookkeepingAlone reports whether a map of annotations holds only what tools note there.
+func (w *walker) bookkeepingAlone(field string, n *yaml.Node) bool {
+	return field == "metadata.annotations" && n.Kind == yaml.MappingNode && len(n.Content) > 0 &&
+		len(yamltree.Without(&yaml.Node{Kind: n.Kind, Content: n.Content}, func(f string) bool { return isBookkeeping(w.id.Kind, field+f) }).Content) == 0
 }
 
 func (w *walker) mapping(field string, a, b *yaml.Node) {

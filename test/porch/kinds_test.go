@@ -516,3 +516,129 @@ func TestPorchsDraft(t *testing.T) {
 		t.Errorf("review of the adoption:\n%s", said)
 	}
 }
+
+// publishInPorch publishes files as Porch does that keeps Drafts in Git: a commit of its own on
+// parent, merged into main, with a tag. The Draft's branch goes.
+func publishInPorch(t *testing.T, repo *gittest.Repo, pkg, workspace string, n int, parent, task string, files gittest.Text) {
+	t.Helper()
+	repo.CommitFrom(t, "porch", parent, line("Rendering package\n", pkg, `,"workspaceName":"`+workspace+`","revision":"0","task":`+task), files)
+	repo.Tag(t, fmt.Sprintf("%s/v%d", pkg, n), mergeCommit(t, repo, "main", "porch", pkg, line(fmt.Sprintf("Approving package revision %s/%d", pkg, n), pkg, fmt.Sprintf(`,"workspaceName":"%s","revision":"%d"`, workspace, n))))
+	for _, branch := range []string{"porch", "drafts/" + pkg + "/" + workspace} {
+		repo.Git(t, "update-ref", "-d", "refs/heads/"+branch)
+	}
+}
+
+// filesAt are a package's files as Porch writes them.
+func filesAt(t *testing.T, repo *gittest.Repo, at, pkg string) gittest.Text {
+	t.Helper()
+	files := gittest.Text{}
+	for _, file := range strings.Fields(repo.Git(t, "ls-tree", "-r", "--name-only", at, pkg+"/")) {
+		text := repo.Show(t, at, file)
+		if path.Base(file) == "Kptfile" && !strings.Contains(text, "renderStatus") {
+			text = asPorch(text)
+		}
+		files[file] = text
+	}
+	return files
+}
+
+const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata:\n  image: %q\n  replicas: \"3\"\n"
+
+func porchFleet(t *testing.T) (f fleet, prod *gittest.Repo) {
+	t.Helper()
+	gittest.RequireGit(t)
+	for key, value := range map[string]string{"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"} {
+		t.Setenv(key, value)
+	}
+	catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+	for n, from := range []string{"", "", "web/v1"} { // v3 has no extra.yaml
+		files := gittest.Text{"web/Kptfile": kpt("web") + "  annotations:\n    z: last # ours\n", "web/a.yaml": fmt.Sprintf(configMap, "a", fmt.Sprint("v", n+1))}
+		if n == 1 {
+			files["web/extra.yaml"] = fmt.Sprintf(configMap, "extra", "x")
+		}
+		catalog.Tag(t, fmt.Sprint("web/v", n+1), catalog.CommitFrom(t, "main", from, "web", files))
+	}
+	prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+	return newFleet(t, catalog, prod), prod
+}
+
+// The record knows what the machine made of each revision that Porch publishes, not of the
+// first alone.
+func TestPorchPublishesTwice(t *testing.T) {
+	f, prod := porchFleet(t)
+	for n := 1; n <= 2; n++ {
+		f.variant("b", fmt.Sprint("v", n), "")
+		f.run("apply")
+		workspace := fmt.Sprint("packagevariant-", n)
+		draft := "drafts/apps/b/" + workspace
+		publishInPorch(t, prod, "apps/b", workspace, n, draft, `{"type":"render"}`, filesAt(t, prod, draft, "apps/b"))
+		if plan := f.says("plan"); !strings.Contains(plan, fmt.Sprintf("v%d was published by another tool", n)) {
+			t.Errorf("plan after v%d:\n%s", n, plan)
+		}
+		f.run("apply")
+		f.run("record", "check")
+		refs := prod.Refs(t)
+		f.run("apply")
+		if diff := gocmp.Diff(refs, prod.Refs(t)); diff != "" {
+			t.Errorf("a run with nothing to do:\n%s", diff)
+		}
+	}
+}
+
+// Porch publishes what it read of a Draft before Variform built that again: the fleet's value
+// is drafted once more, and nobody edited the earlier one.
+func TestPorchPublishesAnEarlierBuild(t *testing.T) {
+	f, prod := porchFleet(t)
+	quota := func(is string) {
+		f.variant("b", "v1", "  packageContext: {data: {quota: "+is+"}}\n")
+		f.run("apply")
+	}
+	quota("small")
+	f.run("approve", "--all")
+	quota("huge")
+	const draft = "drafts/apps/b/packagevariant-2"
+	files := filesAt(t, prod, draft, "apps/b")
+	quota("vast")
+	publishInPorch(t, prod, "apps/b", "packagevariant-2", 2, draft, `{"type":"render"}`, files)
+	if edits := f.says("edits"); !strings.Contains(edits, "0 edits in 0 revisions") {
+		t.Errorf("nobody edited it:\n%s", edits)
+	}
+	if plan := f.says("plan"); !strings.Contains(plan, "variant spec changed") {
+		t.Errorf("plan says that the fleet's value is live:\n%s", plan)
+	}
+	f.run("apply")
+	f.run("approve", "--all")
+	if got := prod.Show(t, "main", "apps/b/package-context.yaml"); !strings.Contains(got, "quota: vast") {
+		t.Errorf("published:\n%s", got)
+	}
+}
+
+// Porch commits a copy of the latest revision upon an older state of the branch, and merges it:
+// the copy began with what it copied. Its edit is the only one, and what upstream removes goes.
+func TestPorchCopiesUponAnOlderBranch(t *testing.T) {
+	f, prod := porchFleet(t)
+	var before string
+	for n := 1; n <= 2; n++ {
+		before = prod.Git(t, "rev-parse", "main")
+		f.variant("b", fmt.Sprint("v", n), "")
+		f.run("apply")
+		f.run("approve", "--all")
+	}
+	files := filesAt(t, prod, "main", "apps/b")
+	files["apps/b/a.yaml"] = strings.Replace(files["apps/b/a.yaml"], `replicas: "3"`, `replicas: "7"`, 1)
+	publishInPorch(t, prod, "apps/b", "mine", 3, before, `{"type":"edit","edit":{"sourceRef":{"name":"prod.apps.b.packagevariant-2"}}}`, files)
+	f.run("apply")
+	edits := f.says("edits", "-o", "json")
+	if strings.Count(edits, `"field"`) != 1 || !strings.Contains(edits, "data.replicas") {
+		t.Errorf("edits that nobody made:\n%s", edits)
+	}
+	f.variant("b", "v3", "")
+	f.run("apply")
+	draft := strings.TrimSpace(prod.Git(t, "for-each-ref", "--format=%(refname)", "refs/heads/drafts"))
+	if got := prod.Git(t, "ls-tree", "-r", "--name-only", draft, "apps/b/"); strings.Contains(got, "extra.yaml") {
+		t.Errorf("upstream removed it, and nobody edited it:\n%s", got)
+	}
+	if got := prod.Show(t, draft, "apps/b/a.yaml"); !strings.Contains(got, `replicas: "7"`) || !strings.Contains(got, "image: v3") && !strings.Contains(got, `image: "v3"`) {
+		t.Errorf("the update:\n%s", got)
+	}
+}
