@@ -197,7 +197,6 @@ func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 	if !yamltree.SameText(n, ynode(l)) {
 		is.Replace(yaml.NewRNode(yamltree.Copy(n)))
 	}
-	if m.mergeText(is, b, up, l, n) {
-	}
+	m.mergeText(is, b, up, l, n)
 	return nil
 }

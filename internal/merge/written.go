@@ -38,8 +38,7 @@ func (w *unitMerge) mergeTexts() {
 			p.comments = nil // no line was changed by both sides
 			continue
 		}
-		if w.mergeText(r, p.b.resource(), p.u.r, p.l.r, p.tree) {
-		}
+		w.mergeText(r, p.b.resource(), p.u.r, p.l.r, p.tree)
 	}
 }
 
@@ -136,9 +135,8 @@ func (w *unitMerge) placed(t *tuple) *krm.Resource {
 }
 
 // mergeText gives r the text that follows from merging three versions of it by lines,
-// with the values of n. Where base is a guess or missing it takes local's text. It reports
-// whether r has another text now.
-func (m *merger) mergeText(r, b, u, l *krm.Resource, n *yaml.Node) bool {
+// with the values of n. Where base is a guess or missing it takes local's text.
+func (m *merger) mergeText(r, b, u, l *krm.Resource, n *yaml.Node) {
 	var texts [3][]byte
 	for i, r := range []*krm.Resource{b, u, l} {
 		if r == nil {
@@ -146,21 +144,20 @@ func (m *merger) mergeText(r, b, u, l *krm.Resource, n *yaml.Node) bool {
 		}
 		var err error
 		if texts[i], err = r.Text(); err != nil {
-			return false
+			return
 		}
 	}
 	if b != nil && bytes.Equal(texts[0], texts[1]) || bytes.Equal(texts[1], texts[2]) {
-		return false // as most resources of a large file
+		return // as most resources of a large file
 	}
 	if b != nil && u != nil && !m.o.Guess {
 		if text, _ := (yamlText{keep: m.keeps(l)}).merge(texts[0], texts[1], texts[2]); text != nil {
-			if changed, ok := r.PutText(text, n); ok {
-				return changed
+			if _, ok := r.PutText(text, n); ok {
+				return
 			}
 		}
 	}
-	changed, _ := r.PutText(texts[2], n)
-	return changed
+	_, _ = r.PutText(texts[2], n)
 }
 
 // noteComments notes the comments of one side that are not in the merged package

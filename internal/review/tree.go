@@ -39,21 +39,11 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	if w.kptfile && field == "upstream" && (a == nil || b == nil) {
 		return // a first Draft begins to have one
 	}
+	if a == nil || b == nil {
+		w.oneSided(field, a, b)
+		return
+	}
 	switch {
-	case a == nil && b == nil:
-	case a == nil && w.kptfile && b.Kind == yaml.MappingNode && holdsBookkeeping(field):
-		w.mapping(field, &yaml.Node{Kind: yaml.MappingNode}, b)
-	case b == nil && w.kptfile && a.Kind == yaml.MappingNode && holdsBookkeeping(field):
-		w.mapping(field, a, &yaml.Node{Kind: yaml.MappingNode})
-	case a == nil && w.kptfile && b.Kind == yaml.SequenceNode && field == "status.conditions":
-		w.sequence(field, &yaml.Node{Kind: yaml.SequenceNode}, b)
-	case b == nil && w.kptfile && a.Kind == yaml.SequenceNode && field == "status.conditions":
-		w.sequence(field, a, &yaml.Node{Kind: yaml.SequenceNode})
-	case (a == nil || b == nil) && w.bookkeepingAlone(field, cmp.Or(a, b)):
-	case a == nil:
-		w.value(field, Add, nil, b)
-	case b == nil:
-		w.value(field, Remove, a, nil)
 	case a.Kind == yaml.MappingNode && b.Kind == yaml.MappingNode:
 		w.comment(field, comments(a), comments(b))
 		w.mapping(field, a, b)
@@ -64,6 +54,24 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 		w.comment(field, comments(a), comments(b))
 	default:
 		w.value(field, Update, a, b)
+	}
+}
+
+// oneSided compares a field that at most one side has.
+func (w *walker) oneSided(field string, a, b *yaml.Node) {
+	there := cmp.Or(a, b)
+	switch {
+	case there == nil || w.bookkeepingAlone(field, there):
+	case w.kptfile && there.Kind == yaml.MappingNode && holdsBookkeeping(field):
+		empty := &yaml.Node{Kind: there.Kind}
+		w.mapping(field, cmp.Or(a, empty), cmp.Or(b, empty))
+	case w.kptfile && there.Kind == yaml.SequenceNode && field == "status.conditions":
+		empty := &yaml.Node{Kind: there.Kind}
+		w.sequence(field, cmp.Or(a, empty), cmp.Or(b, empty))
+	case a == nil:
+		w.value(field, Add, nil, b)
+	default:
+		w.value(field, Remove, a, nil)
 	}
 }
 
