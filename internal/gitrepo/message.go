@@ -164,7 +164,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}, {unprovedTrailer, t.Unproved}, {carriedTrailer, t.Carried}, {exemptTrailer, t.Exempt}, {invalidTrailer, t.Invalid}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}, {unprovedTrailer, t.Unproved}, {carriedTrailer, t.Carried}, {exemptTrailer, t.Exempt}, {invalidTrailer, boundary.Inert(t.Invalid)}} {
 		if kv[1] == "" {
 			continue
 		}

@@ -288,3 +288,11 @@ func TestMessagesAreInert(t *testing.T) {
 		t.Errorf("%q", head)
 	}
 }
+
+// What a finding has of a package's text steers no forge.
+func TestInvalidIsInert(t *testing.T) {
+	got, err := FormatMessage("x", nil, Trailers{Invalid: "ConfigMap: unknown field [skip ci] closes #7"})
+	if want := "x\n\nVariform-Invalid: ConfigMap: unknown field ［skip ci］ closes ＃7\n"; got != want || err != nil {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
