@@ -18,8 +18,7 @@ import (
 type FileStatements struct {
 	read func() statements
 
-	mu   sync.Mutex
-	file *os.File // opened by the first Put; nobody knows which is the last
+	mu sync.Mutex
 }
 
 type statements struct {
@@ -64,10 +63,11 @@ func (s *FileStatements) Put(words ...string) {
 	if known.path == "" {
 		return
 	}
-	if s.file == nil {
-		s.file, _ = os.OpenFile(known.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	// Opened each time: a run has no end at which every caller would close the file.
+	if f, err := os.OpenFile(known.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_, _ = f.Write(code[:])
+		_ = f.Close()
 	}
-	_, _ = s.file.Write(code[:]) // of a nil file an error
 }
 
 func (k statements) code(words []string) (code statement) {

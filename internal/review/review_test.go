@@ -370,6 +370,28 @@ func TestUpstreamIdentifierIsNoEdit(t *testing.T) {
 	}
 }
 
+// Porch writes an upstream in another form: that is no edit, and another upstream is one.
+func TestFormOfUpstreamIsNoEdit(t *testing.T) {
+	kptfile := func(directory, more string) map[string]string {
+		return map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\nupstream:\n  type: git\n  git: {repo: r, directory: " + directory + ", ref: v1}\n" + more}
+	}
+	const usual, other = "  updateStrategy: resource-merge\n", "  updateStrategy: force-delete-replace\n"
+	for _, c := range []struct {
+		before, after map[string]string
+		want          int
+	}{
+		{kptfile("/web", usual), kptfile("web", ""), 0},
+		{kptfile("web", ""), kptfile("/web", usual), 0},
+		{kptfile("/web", usual), kptfile("/api", usual), 1},
+		{kptfile("/web", usual), kptfile("/web", other), 1},
+		{kptfile("/web", other), kptfile("/web", ""), 1},
+	} {
+		if edits, err := Edits(pkg(t, c.before), pkg(t, c.after)); err != nil || len(edits) != c.want {
+			t.Errorf("%q to %q: %v, want %d (%v)", c.before, c.after, edits, c.want, err)
+		}
+	}
+}
+
 func TestDiffRedactsSecrets(t *testing.T) {
 	secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: %s\n  user: root\n"
 	got, err := Diff(pkg(t, map[string]string{"s.yaml": fmt.Sprintf(secret, "hunter2")}), pkg(t, map[string]string{"s.yaml": fmt.Sprintf(secret, "hunter3")}))

@@ -36,7 +36,7 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	if isBookkeeping(w.id.Kind, field) || w.context && isOwnName(field) {
 		return
 	}
-	if w.kptfile && field == "upstream" && (a == nil || b == nil) {
+	if w.kptfile && (field == "upstream" && (a == nil || b == nil) || oneUpstream(field, yamltree.Text(a), yamltree.Text(b))) {
 		return // a first Draft begins to have one
 	}
 	if a == nil || b == nil {
@@ -55,6 +55,19 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	default:
 		w.value(field, Update, a, b)
 	}
+}
+
+// oneUpstream reports whether two values of a field of a Kptfile are forms of one upstream: Porch
+// writes a directory without its first slash, and leaves out the usual strategy.
+func oneUpstream(field, was, is string) bool {
+	const usual = string(kptfilev1.ResourceMerge)
+	switch field {
+	case "upstream.updateStrategy":
+		return cmp.Or(was, usual) == cmp.Or(is, usual)
+	case "upstream.git.directory", "upstreamLock.git.directory":
+		return was != "" && is != "" && strings.Trim(was, "/") == strings.Trim(is, "/")
+	}
+	return false
 }
 
 // oneSided compares a field that at most one side has.
