@@ -385,6 +385,7 @@ func TestFormOfUpstreamIsNoEdit(t *testing.T) {
 		{kptfile("/web", usual), kptfile("/api", usual), 1},
 		{kptfile("/web", usual), kptfile("/web", other), 1},
 		{kptfile("/web", other), kptfile("/web", ""), 1},
+		{kptfile("/web", usual), kptfile("/web", "  updateStrategy: resource-merge # why\n"), 1},
 	} {
 		if edits, err := Edits(pkg(t, c.before), pkg(t, c.after)); err != nil || len(edits) != c.want {
 			t.Errorf("%q to %q: %v, want %d (%v)", c.before, c.after, edits, c.want, err)

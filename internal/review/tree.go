@@ -57,14 +57,15 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	}
 }
 
-// oneUpstream reports whether two values of a field of a Kptfile are forms of one upstream: Porch
+// oneUpstream reports whether two values of a field of a Kptfile are two forms of one upstream: Porch
 // writes a directory without its first slash, and leaves out the usual strategy.
 func oneUpstream(field, was, is string) bool {
 	const usual = string(kptfilev1.ResourceMerge)
-	switch field {
-	case "upstream.updateStrategy":
+	switch {
+	case was == is: // a comment may differ
+	case field == "upstream.updateStrategy":
 		return cmp.Or(was, usual) == cmp.Or(is, usual)
-	case "upstream.git.directory", "upstreamLock.git.directory":
+	case field == "upstream.git.directory", field == "upstreamLock.git.directory":
 		return was != "" && is != "" && strings.Trim(was, "/") == strings.Trim(is, "/")
 	}
 	return false
