@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,7 +165,7 @@ func TestRefsTableIsWhole(t *testing.T) {
 		if l.child.wall <= 0 || l.child.cpu <= 0 || l.floor <= 0 || !l.path && (l.served <= 0 || l.requests < 1 || l.read <= 0) {
 			t.Errorf("something was not measured: %+v", l)
 		}
-		if asks := !l.path && l.step == "one approval"; asks != (l.write > 0) { // a Draft has a record beside it, and asked nothing before
+		if asks := !l.path && slices.Contains([]string{"one Draft", "one approval"}, l.step); asks != (l.write > 0) { // each push asks first
 			t.Errorf("%s: %d bytes of refs to write", l.step, l.write)
 		}
 	}

@@ -413,8 +413,12 @@ func TestRequestsOfANewMachine(t *testing.T) {
 			if c.before != nil {
 				c.before()
 			}
-			if n := w.requestsAnew(t, c.command...); n != c.want {
-				t.Errorf("%d variants, %s: %d requests, want %d", variants, c.command[0], n, c.want)
+			want := c.want
+			if variants == 1 && c.command[0] == "approve" {
+				want++ // its one Draft is built without being read, and then read for its checks
+			}
+			if n := w.requestsAnew(t, c.command...); n != want {
+				t.Errorf("%d variants, %s: %d requests, want %d", variants, c.command[0], n, want)
 			}
 		}
 	}
@@ -451,7 +455,7 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 	}{
 		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) }, []string{"apply"}, 7},
 		{nil, []string{"review", one}, 4},
-		{nil, []string{"approve", one}, 7},
+		{nil, []string{"approve", one}, 8},
 		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 2)) }, []string{"apply"}, 7},
 		{func() {
 			w.fleet.Commit(t, draft(), "by hand", gittest.Text{variantName(0) + "/by-hand.yaml": "a: 1\n"})
