@@ -275,7 +275,7 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, draft *Draft) (R
 		switch {
 		case from == nil || from != p.Latest:
 			return Ruling{}, false
-		case p.Publication() != nil && !becameLatest(p):
+		case p.Publication() != nil && (p.traced && !becameLatest(p) || !p.told()):
 			return ruled(Record{now, true}, RevisionName(from.Number)+" was published by another tool: the record is to say what it was made from"), true
 		case p.told():
 			return Ruling{}, false
