@@ -273,12 +273,10 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, draft *Draft) (R
 	said := changes(then, now)
 	if !known && now.DeletionPolicy == "" || known && len(said) == 0 {
 		switch {
-		case from == nil || from != p.Latest:
+		case from == nil || from != p.Latest || p.told():
 			return Ruling{}, false
-		case p.Publication() != nil && (p.traced && !becameLatest(p) || !p.told()):
+		case p.Publication() != nil:
 			return ruled(Record{now, true}, RevisionName(from.Number)+" was published by another tool: the record is to say what it was made from"), true
-		case p.told():
-			return Ruling{}, false
 		}
 		return ruled(Record{now, true}, "neither the record nor its commit tells whose it is"), true
 	}
@@ -299,14 +297,10 @@ func (p *Package) hadRevision(m Manager, w *Want) bool {
 // that became it.
 func (p *Package) told() bool {
 	l := p.Latest
-	return p.tagged || becameLatest(p) || l.Machine != nil && l.Machine.Commit == l.Ref.Commit || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+	return p.tagged || p.traced && len(p.Surplus) > 0 || l.Machine != nil && l.Machine.Commit == l.Ref.Commit || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
 		return e.Place == record.Variant && e.Owner != record.Nobody || e.Place == record.Past && e.Commit == l.Ref.Commit.String()
 	})
 }
-
-// becameLatest reports whether another tool published a Draft that is still there: the latest
-// revision is recorded as the Draft is deleted.
-func becameLatest(p *Package) bool { return p.traced && len(p.Surplus) > 0 }
 
 // changes tell what of a variant is not as it was.
 func changes(then, now record.Entry) (out []string) {

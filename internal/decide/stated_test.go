@@ -383,17 +383,3 @@ func TestSpoken(t *testing.T) {
 		}
 	}
 }
-
-// What another tool published is recorded each time that its workspace tells what it was made from.
-// What a forge merged, whose variant is recorded, is not: that record would say nothing new.
-func TestPublicationElsewhereIsRecorded(t *testing.T) {
-	for _, traced := range []bool{true, false} {
-		p := webPackage(tags(tag(1, 9)), publishedOf(1, 9, func(r *Revision) { r.Machine = &Machine{Commit: Hash{7}, Ours: true, Hydrated: Hash{7}} }))
-		p.Entries, p.traced = []record.Entry{{Path: webPath, Place: record.Variant, Owner: webOwner}}, traced
-		repo := repository(p)
-		repo.Records = true
-		if got, ok := Restated(fleet, wanted(), repo, p, nil); ok != traced {
-			t.Errorf("traced %t: %v", traced, got)
-		}
-	}
-}

@@ -562,29 +562,6 @@ func porchFleet(t *testing.T) (f fleet, prod *gittest.Repo) {
 	return newFleet(t, catalog, prod), prod
 }
 
-// The record knows what the machine made of each revision that Porch publishes, not of the
-// first alone.
-func TestPorchPublishesTwice(t *testing.T) {
-	f, prod := porchFleet(t)
-	for n := 1; n <= 2; n++ {
-		f.variant("b", fmt.Sprint("v", n), "")
-		f.run("apply")
-		workspace := fmt.Sprint("packagevariant-", n)
-		draft := "drafts/apps/b/" + workspace
-		publishInPorch(t, prod, "apps/b", workspace, n, draft, `{"type":"render"}`, filesAt(t, prod, draft, "apps/b"))
-		if plan := f.says("plan"); !strings.Contains(plan, fmt.Sprintf("v%d was published by another tool", n)) {
-			t.Errorf("plan after v%d:\n%s", n, plan)
-		}
-		f.run("apply")
-		f.run("record", "check")
-		refs := prod.Refs(t)
-		f.run("apply")
-		if diff := gocmp.Diff(refs, prod.Refs(t)); diff != "" {
-			t.Errorf("a run with nothing to do:\n%s", diff)
-		}
-	}
-}
-
 // Porch publishes what it read of a Draft before Variform built that again: the fleet's value
 // is drafted once more, and nobody edited the earlier one.
 func TestPorchPublishesAnEarlierBuild(t *testing.T) {
