@@ -176,8 +176,8 @@ func (c *checker) open(r *krm.Resource) {
 	}
 }
 
-// remembered is resource, but for a text that was checked before. What definitions say of a
-// kind is not remembered.
+// remembered is resource with the cache: it checks each text once. Kinds that the package defines
+// itself are always checked.
 func (c *checker) remembered(r *krm.Resource) {
 	text := krm.SourceOf(r)
 	if c.cache == nil || text == nil || c.definitions[groupKind{r.Group(), r.Kind()}] != nil || r.Kind() == "List" {

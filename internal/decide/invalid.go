@@ -34,8 +34,8 @@ type Validator struct {
 	cache check.Cache
 }
 
-// Check returns what Kubernetes would refuse of a package, nothing where the repository deploys
-// nothing. published is what is there already, and may be nil.
+// Check returns what Kubernetes would refuse of a package, and nothing if the repository is no
+// deployment. published is the package that is live now, nil for none.
 func (v *Validator) Check(r *Repository, p, published *krm.Package) []Finding {
 	if !r.Deployment || p == nil {
 		return nil
@@ -165,8 +165,8 @@ func RefuseInvalid(list []*Candidate, exempt []string, reason string) {
 	}
 }
 
-// places is where each mistake is: "a.yaml:3: ". Candidates have it at several lines or in several
-// files; then only what is the same is said of all, so that they have one error.
+// places returns where each mistake is, as "a.yaml:3: ". If candidates have it at different lines
+// or in different files, that part is left out, so that all have the same error.
 func places(list []*Candidate) map[string]string {
 	file, line := map[string]string{}, map[string]string{}
 	same := func(m map[string]string, key, value string) {

@@ -41,8 +41,9 @@ func (r *Repo) trace(ctx context.Context) error {
 	return nil
 }
 
-// origins are what the machine made of an open revision, the newest first, each compared
-// with what was published; nil where nothing is open.
+// origins returns what the machine made of an open revision, the newest first, each compared
+// with what was published. If nothing is open, it starts from the tip that the published merge
+// names; it returns nil if there is none.
 func (r *Repo) origins(ctx context.Context, p *decide.Package, draft *decide.Revision) (out []decide.Origin, err error) {
 	if draft == nil {
 		// Where the Draft's branch is gone, the merge that published it has its tip.
